@@ -1,0 +1,62 @@
+# Each target works from a bare clone: Python 3.11 or later, a C++20 compiler and make are enough.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
+SOURCES := $(wildcard native/*.hpp native/*.cpp) CMakeLists.txt pyproject.toml
+
+.PHONY: help install demo test lint format bench docs sanitize clean
+
+help:
+	@echo "make demo      train on real and generated data and print a table"
+	@echo "make test      linters and tests"
+	@echo "make lint      linters only"
+	@echo "make format    let ruff format the Python code"
+	@echo "make bench     measure against scikit-learn (KERNLINE_DATA names the folder of data sets)"
+	@echo "make docs      write the measured pages in docs/ anew"
+	@echo "make sanitize  tests with the core under AddressSanitizer and UBSan"
+	@echo "make clean     remove what the build made"
+
+# Built again only when the core or the dependencies change; Python code is used where it lies.
+$(VENV)/installed: $(SOURCES)
+	@test -x $(BIN)/python || { echo "creating $(VENV)"; $(PYTHON) -m venv $(VENV); }
+	@echo "installing dependencies and building the core"
+	@$(PIP) "scikit-build-core>=0.10" "nanobind>=2.4" cmake ninja
+	@$(PIP) --no-build-isolation --editable ".[dev]"
+	@touch $@
+
+install: $(VENV)/installed
+
+demo: install
+	@$(BIN)/python examples/demo.py
+
+lint: install
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+format: install
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+test: lint
+	$(BIN)/python -m pytest
+
+bench: install
+	$(BIN)/python -m benchmarks.additive
+
+docs: install
+	$(BIN)/python -m benchmarks.kernel_error
+
+# A build of its own, so that the ordinary one stays as it is. Leaks are the interpreter's and not looked for.
+SANITIZED := build/sanitized
+sanitize: install
+	$(PIP) --no-build-isolation --no-deps --target $(SANITIZED) --upgrade \
+	  --config-settings=build-dir=build/sanitize --config-settings=cmake.define.KERNLINE_SANITIZE=ON .
+	cp tests/*.py $(SANITIZED)/
+	cd $(SANITIZED) && LD_PRELOAD="$$(c++ -print-file-name=libasan.so) $$(c++ -print-file-name=libubsan.so)" \
+	  ASAN_OPTIONS=detect_leaks=0 PYTHONPATH=. ../../$(BIN)/python -m pytest -x -q -p no:cacheprovider .
+
+clean:
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

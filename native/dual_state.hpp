@@ -1,0 +1,80 @@
+// The state of one dual coordinate descent, kept between calls so that Python gets control back while it runs.
+#pragma once
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "random.hpp"
+
+namespace kernline {
+
+// All that a visit of a row needs besides its cells, in one cache line: y_i is the sign of `signed_cost`.
+struct Coordinate {
+  double alpha;
+  float curvature;    // K(x_i, x_i), intercept included
+  float signed_cost;  // y_i C_i
+};
+
+enum class Loss : std::uint8_t { hinge, squared_hinge };
+
+struct DualState {
+  DualState(std::uint64_t seed, Loss loss_, float intercept_square_)
+      : random(seed), loss(loss_), intercept_square(intercept_square_) {}
+
+  Coordinate* coordinates = nullptr;
+  std::int32_t* order = nullptr;  // rows; the first `n_active` are visited
+  std::int64_t n_rows = 0;
+  float* weights = nullptr;
+  const float* scales = nullptr;
+
+  Random random;
+  Loss loss;
+  float intercept_square;  // K gains this constant: the penalised intercept
+  float intercept = 0.0f;
+
+  std::int64_t n_active = 0;
+  bool in_epoch = false;
+  std::int64_t cursor = 0;  // next position in `order`
+  std::int64_t n_writes = 0;
+
+  // Bounds on the projected gradient seen in the last epoch: rows at a bound and beyond them are set aside.
+  double upper = std::numeric_limits<double>::infinity();
+  double lower = -std::numeric_limits<double>::infinity();
+  double next_upper = -std::numeric_limits<double>::infinity();
+  double next_lower = std::numeric_limits<double>::infinity();
+
+  double dual = 0.0;        // tracked by each update
+  double active_gap = 0.0;  // sum over this epoch's visits of each row's share of the gap, before its update
+
+  // Filled by an evaluation, row by row: the exact sums at the present weights.
+  std::int64_t evaluated = 0;
+  double gap = 0.0;
+  double loss_sum = 0.0;     // sum of C_i loss_i
+  double squared_norm = 0.0;  // sum of alpha_i y_i f(x_i)
+};
+
+// What the loss changes in the dual: alpha_i <= bound, and alpha_i^2 / (4 C_i) added to the objective.
+struct DualLoss {
+  double bound;
+  double diagonal;  // second derivative of the added term
+
+  DualLoss(Loss loss, double cost)
+      : bound(loss == Loss::hinge ? cost : std::numeric_limits<double>::infinity()),
+        diagonal(loss == Loss::hinge ? 0.0 : 0.5 / cost) {}
+
+  static double primal(Loss loss, double cost, double margin) {
+    const double violation = margin > 0.0 ? margin : 0.0;
+    return loss == Loss::hinge ? cost * violation : cost * violation * violation;
+  }
+
+  // Row i's share of primal - dual, never negative: C loss(m) - alpha m + alpha^2/(4C), where m = 1 - y f(x).
+  static double gap(Loss loss, double cost, double alpha, double margin) {
+    if (loss == Loss::hinge) return margin > 0.0 ? (cost - alpha) * margin : -alpha * margin;
+    const double rest = alpha / (2.0 * cost);
+    if (margin > 0.0) return cost * (margin - rest) * (margin - rest);
+    return alpha * (0.5 * rest - margin);
+  }
+};
+
+}  // namespace kernline

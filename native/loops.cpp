@@ -1,0 +1,15 @@
+// Compiled once for every instruction set, with KERNLINE_TARGET naming the namespace it fills.
+#include "loops.hpp"
+
+#include "decision.hpp"
+#include "dual_cd.hpp"
+#include "gram.hpp"
+
+namespace kernline::KERNLINE_TARGET {
+
+#define KERNLINE_STRING(name) #name
+#define KERNLINE_NAME(name) KERNLINE_STRING(name)
+
+const Loops loops = {KERNLINE_NAME(KERNLINE_TARGET), sweep, evaluate, decision, gram_dense, gram_sparse};
+
+}  // namespace kernline::KERNLINE_TARGET

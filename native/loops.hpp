@@ -1,0 +1,28 @@
+// The hot loops behind function pointers: loops.cpp is compiled once for every instruction set, and the best one the
+// processor has is chosen at run time.
+#pragma once
+
+#include <cstdint>
+
+#include "dual_state.hpp"
+#include "gram_views.hpp"
+#include "views.hpp"
+
+namespace kernline {
+
+struct Loops {
+  const char* target;
+  bool (*sweep)(const RowsView&, const MethodView&, DualState&, double seconds);
+  bool (*evaluate)(const RowsView&, const MethodView&, DualState&, double seconds);
+  void (*decision)(const RowsView&, const TableView&, const float* weights, std::int64_t stride,
+                   const float* intercepts, std::int64_t n_problems, std::int64_t begin, std::int64_t end, double* out);
+  void (*gram_dense)(const GramKernel&, const DensePoints&, const DensePoints&, std::int64_t begin, std::int64_t end,
+                     double* out);
+  void (*gram_sparse)(const GramKernel&, const SparsePoints&, const SparsePoints&, std::int64_t begin,
+                      std::int64_t end, double* scratch, double* out);
+};
+
+namespace baseline { extern const Loops loops; }
+namespace avx2 { extern const Loops loops; }
+
+}  // namespace kernline

@@ -1,0 +1,50 @@
+// Plain views of the arrays that Python owns. The bindings fill them; the loops read them.
+#pragma once
+
+#include <cstdint>
+
+namespace kernline {
+
+// How the cells of a row are stored.
+enum class RowKind : std::uint8_t {
+  dense_codes8,     // uint8 code for every feature
+  dense_codes16,    // uint16 code for every feature
+  packed32_code8,   // one uint32 a non-zero: column << 8 | code
+  packed32_code16,  // one uint32 a non-zero: column << 16 | code
+  packed64_code16,  // one uint64 a non-zero: column << 16 | code, for more columns than 32 bits hold
+  dense_values,     // float32 for every feature
+  sparse_values32,  // float32 a non-zero, int32 columns beside it
+  sparse_values64,  // float32 a non-zero, int64 columns beside it
+};
+
+struct RowsView {
+  RowKind kind;
+  std::int64_t n_rows;
+  std::int64_t n_features;
+  const std::int64_t* row_start;  // n_rows + 1 offsets; null when dense
+  const void* cells;              // codes, packed words or values
+  const void* columns;            // only for sparse values
+};
+
+// How a table gives the vector of a code c.
+enum class TableForm : std::uint8_t {
+  dense,  // row c of an (n_codes, width) array
+  pair,   // two adjacent non-zeros: at c >> shift and the next, weights pairs[c & mask]
+  value,  // width 1: the cell is the value itself
+  square, // width 1: the square of the cell's value (read only: the linear kernel's K(x, x))
+};
+
+struct TableView {
+  TableForm form;
+  int width;
+  int shift;          // pair only
+  const float* data;  // dense: (n_codes, width); pair: (1 << shift, 2)
+};
+
+// A method is a pair of tables: read f_j(u) = phi(u) . W_j, write W_j += step psi(u).
+struct MethodView {
+  TableView read;
+  TableView write;
+};
+
+}  // namespace kernline

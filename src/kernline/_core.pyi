@@ -1,0 +1,113 @@
+"""The C++ core (native/bindings.cpp). Arrays must be of the exact type and contiguous: nothing is copied on the way."""
+
+from typing import Any
+
+from numpy.typing import NDArray
+
+def target() -> str: ...
+
+class Rows:
+    @staticmethod
+    def dense_codes(codes: NDArray[Any]) -> Rows: ...
+    @staticmethod
+    def packed(row_start: NDArray[Any], words: NDArray[Any], n_features: int, code_bits: int) -> Rows: ...
+    @staticmethod
+    def dense_values(values: NDArray[Any]) -> Rows: ...
+    @staticmethod
+    def sparse_values(
+        row_start: NDArray[Any], columns: NDArray[Any], values: NDArray[Any], n_features: int
+    ) -> Rows: ...
+
+class Table:
+    @staticmethod
+    def dense(rows: NDArray[Any]) -> Table: ...
+    @staticmethod
+    def pair(pairs: NDArray[Any], width: int) -> Table: ...
+    @staticmethod
+    def value() -> Table: ...
+    @staticmethod
+    def square() -> Table: ...
+
+class DualSolver:
+    def __init__(
+        self,
+        rows: Rows,
+        read: Table,
+        write: Table,
+        scales: NDArray[Any],
+        signed_cost: NDArray[Any],
+        curvature: NDArray[Any],
+        intercept_square: float,
+        squared_hinge: bool,
+        seed: int,
+    ) -> None: ...
+    def sweep(self, seconds: float) -> bool: ...
+    def evaluate(self, seconds: float) -> bool: ...
+    def activate_all(self) -> None: ...
+    def copy_weights(self, out: NDArray[Any]) -> None: ...
+    def copy_alpha(self, out: NDArray[Any]) -> None: ...
+    @property
+    def intercept(self) -> float: ...
+    @property
+    def n_active(self) -> int: ...
+    @property
+    def n_writes(self) -> int: ...
+    @property
+    def dual(self) -> float: ...
+    @property
+    def active_gap(self) -> float: ...
+    @property
+    def gap(self) -> float: ...
+    @property
+    def loss_sum(self) -> float: ...
+    @property
+    def squared_norm(self) -> float: ...
+
+class CodeMap:
+    def __init__(
+        self,
+        thresholds: NDArray[Any],
+        offsets: NDArray[Any],
+        factors: NDArray[Any],
+        edge_start: NDArray[Any],
+        edges: NDArray[Any],
+        levels: NDArray[Any],
+        clip: bool,
+    ) -> None: ...
+
+# A source is one matrix, or row_start, columns and values; the sinks follow it. See `bind_source` in bindings.cpp.
+def column_range(*source_then_minimum_maximum_n_nonzero: NDArray[Any]) -> None: ...
+def encode(map: CodeMap, *source_then_sink: Any) -> Any: ...
+def decision(
+    rows: Rows,
+    table: Table,
+    weights: NDArray[Any],
+    intercepts: NDArray[Any],
+    out: NDArray[Any],
+    n_threads: int,
+) -> None: ...
+def gram_dense(
+    name: str,
+    p: float,
+    x: NDArray[Any],
+    x_companion: NDArray[Any],
+    y: NDArray[Any],
+    y_companion: NDArray[Any],
+    out: NDArray[Any],
+    n_threads: int,
+) -> None: ...
+def gram_sparse(
+    name: str,
+    p: float,
+    n_features: int,
+    x_start: NDArray[Any],
+    x_columns: NDArray[Any],
+    x: NDArray[Any],
+    x_companion: NDArray[Any],
+    y_start: NDArray[Any],
+    y_columns: NDArray[Any],
+    y: NDArray[Any],
+    y_companion: NDArray[Any],
+    out: NDArray[Any],
+    n_threads: int,
+) -> None: ...

@@ -1,0 +1,273 @@
+"""AdditiveSVC: the SVM of an additive kernel, trained at the cost of a linear one."""
+
+from __future__ import annotations
+
+import threading
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
+from numbers import Integral, Real
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils._param_validation import Interval, Options, StrOptions
+from sklearn.utils.class_weight import compute_class_weight
+from sklearn.utils.validation import check_is_fitted
+
+from . import kernels, tables, validation
+from .encoding import SCALES, ColumnRange, Encoder, Scale
+from .native import row_norms
+from .progress import CallbackSupportMixin, FitProgress, runs_callbacks
+from .shapes import ShapeFunctions
+from .solvers import BinaryProblem, DualCD, SolveResult
+from .threads import thread_count
+
+Array = NDArray[np.float64]
+
+
+class AdditiveSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+    """Support vector classifier with an additive kernel, gamma · Σ_j k(x_j, y_j).
+
+    The model is a sum of one curve a feature, f(x) = b + Σ_j f_j(x_j), kept in ``shapes_``. Several classes are fitted
+    one against the rest.
+
+    Parameters
+    ----------
+    kernel : {"chi2", "intersection", "hellinger", "js", "power_mean", "linear"} or a kernels object, default="chi2"
+        "chi2" and "intersection" suit histograms and counts, "intersection" with scale="rank" suits tables.
+    approximation : {"hats", "plame", "pmsvm-lut"} or a tables object, default="hats"
+        How the kernel becomes a table. The linear kernel needs none.
+    C : float, default=1.0
+        Cost of a margin violation; smaller is smoother.
+    gamma : "scale" or float, default="scale"
+        Factor of the kernel. "scale" makes the mean of K(x_i, x_i) one, so that C = 1 is a fair start on pixels, counts
+        and fractions alike; 1.0 is the kernel as it is.
+    p : float, default=-8.0
+        Exponent of kernel="power_mean", at most 0.
+    loss : {"hinge", "squared_hinge"}, default="hinge"
+    scale : {"max", "minmax", "rank"}, default="max"
+        How values reach [0, 1]. "max" keeps the kernel that of the raw values, which must not be negative; "minmax" and
+        "rank" change the values, for tables with negative or skewed columns.
+    fit_intercept : bool, default=True
+        Adds a constant feature of value `intercept_scaling`, penalised like the others.
+    intercept_scaling : float, default=1.0
+        A larger one penalises the intercept less.
+    tol : float, default=0.02
+        Stop at a duality gap of tol times the objective.
+    max_iter : int, default=1000
+        Most passes over the data, a problem.
+    class_weight : dict, "balanced" or None, default=None
+        Factor of C by class.
+    n_jobs : int or None, default=None
+        Threads: classes are fitted side by side. None is one, -1 all.
+    random_state : int, RandomState or None, default=None
+        Seed of the order of visits. The result does not depend on `n_jobs`.
+    verbose : int, default=0
+        1 logs a line a class, 2 a line an epoch, to the logger "kernline".
+
+    Attributes
+    ----------
+    classes_ : the labels.
+    shapes_ : ShapeFunctions, the fitted curves.
+    intercept_ : one a problem.
+    gamma_ : the factor used.
+    n_iter_, objective_, dual_gap_ : epochs, primal objective and its distance from the dual one, one a problem. The
+        distance is a certificate for "hats" and "linear"; for the others it measures how near their iteration is to its
+        fixed point.
+    history_ : for each problem a list of (epoch, seconds, dual, gap, n_active).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from kernline import AdditiveSVC
+    >>> X, y = load_digits(return_X_y=True)
+    >>> AdditiveSVC(kernel="chi2").fit(X[:1200], y[:1200]).score(X[1200:], y[1200:]) > 0.9
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+        "kernel": [StrOptions(set(kernels.BY_NAME)), kernels.AdditiveKernel],
+        "approximation": [StrOptions(set(tables.BY_NAME)), tables.Approximation],
+        "C": [Interval(Real, 0.0, None, closed="neither")],
+        "gamma": [StrOptions({"scale"}), Interval(Real, 0.0, None, closed="neither")],
+        "p": [Interval(Real, None, 0.0, closed="both"), Options(Real, {-np.inf})],
+        "loss": [StrOptions({"hinge", "squared_hinge"})],
+        "scale": [StrOptions(set(SCALES))],
+        "fit_intercept": ["boolean"],
+        "intercept_scaling": [Interval(Real, 0.0, None, closed="neither")],
+        "tol": [Interval(Real, 0.0, None, closed="neither")],
+        "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "class_weight": [dict, StrOptions({"balanced"}), None],
+        "n_jobs": [Integral, None],
+        "random_state": ["random_state"],
+        "verbose": ["verbose"],
+    }
+
+    def __init__(
+        self,
+        kernel: str | kernels.AdditiveKernel = "chi2",
+        approximation: str | tables.Approximation = "hats",
+        *,
+        C: float = 1.0,
+        gamma: float | str = "scale",
+        p: float = -8.0,
+        loss: str = "hinge",
+        scale: Scale = "max",
+        fit_intercept: bool = True,
+        intercept_scaling: float = 1.0,
+        tol: float = 0.02,
+        max_iter: int = 1000,
+        class_weight: dict[Any, float] | str | None = None,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+        verbose: int = 0,
+    ) -> None:
+        self.kernel = kernel
+        self.approximation = approximation
+        self.C = C
+        self.gamma = gamma
+        self.p = p
+        self.loss = loss
+        self.scale = scale
+        self.fit_intercept = fit_intercept
+        self.intercept_scaling = intercept_scaling
+        self.tol = tol
+        self.max_iter = max_iter
+        self.class_weight = class_weight
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+        self.verbose = verbose
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    @runs_callbacks
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> AdditiveSVC:
+        """Fit to X, (n_samples, n_features) dense or sparse, and labels y; `sample_weight` is a factor of C."""
+        X, y, weight = validation.check_training_data(self, X, y, sample_weight)
+        classes, number = validation.check_classes(self, y)
+        kernel = kernels.get(self.kernel, self.p)
+        pair = tables.build(kernel, self.approximation, power=2.0 if self.scale == "max" else 1.0)
+        found = ColumnRange.of(X)
+        validation.check_values(self, found, kernel, self.scale, sparse=hasattr(X, "indptr"))
+
+        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        encoder = Encoder.fit(
+            X,
+            pair,
+            scale=self.scale,
+            column_range=found,
+            homogeneous=kernel.homogeneous,
+            sample_weight=weight,
+            seed=seed,
+        )
+        problem = self._shared_problem(encoder, encoder.transform(X), pair, weight)
+        cost = self._cost(classes, number, weight)
+        positive = range(classes.size) if classes.size > 2 else [1]
+        signs = [np.where(number == k, 1.0, -1.0) for k in positive]
+        names = [f"class {classes[k]}" for k in positive]
+        results = self._solve(partial(problem, cost=cost), signs, names, seed)
+        self._keep(results, classes, encoder, pair)
+        return self
+
+    def _shared_problem(self, encoder: Encoder, data: Any, pair: tables.TablePair, weight: Array | None) -> Any:
+        """All that the classes share, and gamma_."""
+        threads = thread_count(self.n_jobs)
+        norms = row_norms(data, pair, encoder.scales, threads)
+        mean = float(np.average(norms, weights=weight))
+        self.gamma_ = float(self.gamma) if self.gamma != "scale" else 1.0 / mean if mean > 0.0 else 1.0
+        intercept_square = float(self.intercept_scaling) ** 2 if self.fit_intercept else 0.0
+        return partial(
+            BinaryProblem,
+            data=data,
+            pair=pair,
+            scales=self.gamma_ * encoder.scales,
+            curvature=self.gamma_ * norms + intercept_square,
+            intercept_square=intercept_square,
+            loss=self.loss,
+        )
+
+    def _cost(self, classes: NDArray[Any], number: NDArray[np.int64], weight: Array | None) -> Array:
+        """C_i = C · sample_weight_i · class_weight of y_i."""
+        weight = np.ones(number.size) if weight is None else weight
+        factors = compute_class_weight(self.class_weight, classes=classes, y=classes[number], sample_weight=weight)
+        cost = self.C * weight * factors[number]
+        if not (cost > 0.0).all():
+            raise ValueError(
+                "class_weight: every weight must be positive. To leave a class out, leave out its samples."
+            )
+        return cost
+
+    def _solve(self, problem: Any, signs: list[Array], names: list[str], seed: int) -> list[SolveResult]:
+        """One binary problem a class, in threads. Ctrl-C reaches the main thread, which tells the others to stop."""
+        progress = FitProgress(self, names, self.max_iter, int(self.verbose))
+        interrupted = threading.Event()
+
+        def solve(index: int) -> SolveResult:
+            watch = progress.problem(index)
+            settings = DualCD(tol=self.tol, max_iter=self.max_iter, seed=seed + index)
+            result = settings.solve(problem(signs=signs[index]), watch, interrupted)
+            watch.end(result)
+            return result
+
+        threads = min(thread_count(self.n_jobs), len(signs))
+        if threads == 1:
+            results = [solve(index) for index in range(len(signs))]
+        else:
+            with ThreadPoolExecutor(threads) as pool:
+                try:
+                    results = list(pool.map(solve, range(len(signs))))
+                except BaseException:
+                    interrupted.set()
+                    pool.shutdown(cancel_futures=True)
+                    raise
+        progress.end()
+        self._warn_if_unfinished(results, names)
+        return results
+
+    def _warn_if_unfinished(self, results: list[SolveResult], names: list[str]) -> None:
+        unfinished = [k for k, result in enumerate(results) if not result.converged and result.n_iter >= self.max_iter]
+        if not unfinished:
+            return
+        worst = max(unfinished, key=lambda k: results[k].gap / results[k].primal)
+        relative = results[worst].gap / results[worst].primal
+        warnings.warn(
+            f"{len(unfinished)} of {len(results)} problems stopped at max_iter={self.max_iter} epochs; the worst, "
+            f"{names[worst]}, has a relative gap of {relative:.2g} where tol={self.tol:g} was asked. Raise max_iter or "
+            "tol, or lower C, which makes the problem easier.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
+
+    def _keep(
+        self, results: list[SolveResult], classes: NDArray[Any], encoder: Encoder, pair: tables.TablePair
+    ) -> None:
+        self.classes_ = classes
+        self.intercept_ = np.array([result.intercept for result in results])
+        weights = np.stack([result.weights for result in results])
+        self.shapes_ = ShapeFunctions(encoder, pair.read, weights, self.intercept_)
+        self.n_iter_ = np.array([result.n_iter for result in results])
+        self.objective_ = np.array([result.primal for result in results])
+        self.dual_gap_ = np.array([result.gap for result in results])
+        self.history_ = [result.history for result in results]
+
+    def decision_function(self, X: Any) -> Array:
+        """Scores: one a row for two classes, positive for classes_[1]; else one a row and class."""
+        check_is_fitted(self)
+        X = validation.check_new_data(self, X, kernels.get(self.kernel, self.p), self.scale)
+        scores = self.shapes_.decision(X, thread_count(self.n_jobs))
+        return scores[:, 0] if scores.shape[1] == 1 else scores
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class of the highest score."""
+        scores = self.decision_function(X)
+        return self.classes_[(scores > 0.0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        kernel = self.kernel if isinstance(self.kernel, kernels.AdditiveKernel) else kernels.BY_NAME.get(self.kernel)
+        tags.input_tags.positive_only = getattr(kernel, "nonnegative", False) and self.scale == "max"
+        return tags

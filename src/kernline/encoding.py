@@ -1,0 +1,339 @@
+"""Values → codes and scales: what the solver sees of the data.
+
+    u = T_j(x)           each feature brought to [0, 1]
+    code = grid(u)       one byte (two for fine grids), on a grid that all features share
+    s_j                  the feature's scale: k(x_j, y_j) = s_j · k(u, v) for a homogeneous kernel
+
+`scale` chooses T_j:
+
+- "max": u = x / max_j. The kernel stays that of the raw values, with s_j = max_j.
+- "minmax": u = (x − min_j) / (max_j − min_j). This changes the values, so s_j = 1.
+- "rank": u = the share of training values at or below x, linear between as many quantiles as the grid has knots; a
+  feature with fewer distinct values than knots gets a knot for each, so that nothing is interpolated. s_j = 1.
+
+Values outside the training range are **clipped** to it: u > 1 counts as 1. A curve is then constant beyond the data,
+which is exact for the intersection kernel (min(u, v) = v for every training value v), and for the others keeps one
+outlier from deciding a prediction. The linear kernel has no codes and extrapolates.
+
+Codes are stored densely, one a feature, or where most are zero as one 32-bit word a non-zero, column·256 + code.
+No float copy of the data is made: it is read in place, or in small blocks where its type must change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from . import _core
+from .tables import CodeGrid, TablePair
+
+Array = NDArray[np.float64]
+Scale = Literal["max", "minmax", "rank"]
+
+SCALES = ("max", "minmax", "rank")
+
+# Values converted at a time where the input is neither float32 nor float64 in C order: 8 MB of float64.
+_BLOCK_VALUES = 1_000_000
+# Below this share of non-zeros, words of four bytes are faster to sweep than a byte for every feature.
+_PACKED_BELOW = 0.4
+# Rows that "rank" looks at: quantiles of more differ by less than a code.
+_RANK_ROWS = 200_000
+
+
+@dataclass(frozen=True)
+class EncodedData:
+    """Rows as the solver reads them: `cells` are codes, packed words or float32 values.
+
+    - dense: `cells` is (n_rows, n_features), uint8, uint16 or float32
+    - sparse codes: `cells` holds words column << code_bits | code, and `row_start` the n_rows + 1 offsets
+    - sparse values: `cells` float32, with `columns` beside it
+    """
+
+    shape: tuple[int, int]
+    cells: NDArray[Any]
+    row_start: NDArray[np.int64] | None = None
+    columns: NDArray[Any] | None = None
+    code_bits: int = 8
+
+    @property
+    def n_rows(self) -> int:
+        """Rows."""
+        return self.shape[0]
+
+    @property
+    def n_features(self) -> int:
+        """Columns."""
+        return self.shape[1]
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether every feature of a row is stored."""
+        return self.row_start is None
+
+    @property
+    def n_cells(self) -> int:
+        """Stored cells: the non-zeros of a sparse layout."""
+        return int(self.row_start[-1]) if self.row_start is not None else self.cells.size
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held, offsets included."""
+        arrays = (self.cells[: self.n_cells] if not self.is_dense else self.cells, self.row_start, self.columns)
+        return sum(array.nbytes for array in arrays if array is not None)
+
+    @cached_property
+    def native(self) -> Any:
+        """The core's view of the rows."""
+        if self.row_start is None:
+            if self.cells.dtype == np.float32:
+                return _core.Rows.dense_values(self.cells)
+            return _core.Rows.dense_codes(self.cells)
+        if self.columns is not None:
+            return _core.Rows.sparse_values(self.row_start, self.columns, self.cells, self.n_features)
+        return _core.Rows.packed(self.row_start, self.cells, self.n_features, self.code_bits)
+
+    def to_csr(self) -> sp.csr_array:
+        """Return codes (or values) as a SciPy matrix: for the certificate and for tests, not for speed."""
+        if self.row_start is None:
+            return sp.csr_array(self.cells)
+        cells = self.cells[: self.n_cells]
+        if self.columns is not None:
+            return sp.csr_array((cells, self.columns, self.row_start), shape=self.shape)
+        code = (cells & cells.dtype.type((1 << self.code_bits) - 1)).astype(np.int64)
+        columns = (cells >> cells.dtype.type(self.code_bits)).astype(np.int64)
+        return sp.csr_array((code, columns, self.row_start), shape=self.shape)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {key: value for key, value in self.__dict__.items() if key != "native"}
+
+
+@dataclass(frozen=True)
+class ColumnRange:
+    """Minimum, maximum (implicit zeros included) and count of non-zeros of each column."""
+
+    minimum: Array
+    maximum: Array
+    n_nonzero: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, X: Any) -> ColumnRange:
+        """Look at every value once."""
+        n_rows, n_features = X.shape
+        found = cls(np.full(n_features, np.inf), np.full(n_features, -np.inf), np.zeros(n_features, dtype=np.int64))
+        for block in _native_blocks(X):
+            _core.column_range(*block, found.minimum, found.maximum, found.n_nonzero)
+        if sp.issparse(X):
+            implicit = np.bincount(X.indices, minlength=n_features) < n_rows
+            found.minimum[implicit] = np.minimum(found.minimum[implicit], 0.0)
+            found.maximum[implicit] = np.maximum(found.maximum[implicit], 0.0)
+        return found
+
+    def density(self, n_rows: int) -> float:
+        """Share of cells that are not zero."""
+        return float(self.n_nonzero.sum()) / max(1, n_rows * self.n_nonzero.size)
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """The fitted transform of each feature, and the grid of codes. Plain arrays: it pickles and saves as they do."""
+
+    grid: CodeGrid | None  # None: values are kept as float32
+    offsets: Array
+    factors: Array
+    scales: Array  # s_j
+    edge_start: NDArray[np.int64]  # empty unless scale="rank"
+    edges: Array
+    levels: Array
+    packed: bool
+    n_nonzero: int
+
+    @classmethod
+    def fit(
+        cls,
+        X: Any,
+        pair: TablePair,
+        *,
+        scale: Scale = "max",
+        column_range: ColumnRange | None = None,
+        homogeneous: bool = True,
+        sample_weight: Array | None = None,
+        seed: int = 0,
+    ) -> Encoder:
+        """Learn T_j and s_j from X (CSR or 2-d array, validated)."""
+        column_range = column_range or ColumnRange.of(X)
+        keeps_raw = scale == "max" and pair.grid is None
+        offsets = column_range.minimum.copy() if scale == "minmax" else np.zeros(X.shape[1])
+        span = np.ones(X.shape[1]) if keeps_raw else column_range.maximum - offsets
+        with np.errstate(divide="ignore", over="ignore"):
+            factors = np.where(span > 0.0, 1.0 / span, 0.0)
+        factors[~np.isfinite(factors)] = 0.0  # a column of zeros, or too small to divide by
+        scales = span if scale == "max" and homogeneous else np.ones(X.shape[1])
+        edges = _rank_edges(X, column_range, pair, sample_weight, seed) if scale == "rank" else _NO_EDGES
+        return cls(
+            grid=pair.grid,
+            offsets=offsets,
+            factors=factors,
+            scales=np.where(factors > 0.0, scales, 0.0),
+            edge_start=edges[0],
+            edges=edges[1],
+            levels=edges[2],
+            packed=column_range.density(X.shape[0]) < _PACKED_BELOW,
+            n_nonzero=int(column_range.n_nonzero.sum()),
+        )
+
+    @property
+    def n_features(self) -> int:
+        """Columns the encoder was fitted on."""
+        return self.offsets.size
+
+    @cached_property
+    def _map(self) -> Any:
+        grid = self.grid or CodeGrid(np.zeros(1), np.zeros(0))
+        thresholds = grid.thresholds.astype(np.float32)
+        clip = not self._keeps_values()
+        return _core.CodeMap(thresholds, self.offsets, self.factors, self.edge_start, self.edges, self.levels, clip)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {key: value for key, value in self.__dict__.items() if key != "_map"}
+
+    def transform(self, X: Any) -> EncodedData:
+        """Encode X (CSR or 2-d array with the columns of the fit)."""
+        if self.grid is None and self._keeps_values():
+            if sp.issparse(X):
+                values = np.ascontiguousarray(X.data, dtype=np.float32)
+                return EncodedData(X.shape, values, X.indptr.astype(np.int64, copy=False), X.indices)
+            if not self.packed:
+                return EncodedData(X.shape, np.ascontiguousarray(X, dtype=np.float32))
+        return self._sparse(X) if self.packed else self._dense(X)
+
+    def _keeps_values(self) -> bool:
+        return not self.edge_start.size and not self.offsets.any() and bool((self.factors == 1.0).all())
+
+    def _dense(self, X: Any) -> EncodedData:
+        cell_type = np.float32 if self.grid is None else np.uint8 if self.grid.code_bits == 8 else np.uint16
+        cells = np.zeros(X.shape, dtype=cell_type)
+        row = 0
+        for block in _native_blocks(X):
+            n_rows = _rows_of(block)
+            _core.encode(self._map, *block, cells[row : row + n_rows])
+            row += n_rows
+        return EncodedData(X.shape, cells)
+
+    def _sparse(self, X: Any) -> EncodedData:
+        """Non-zeros only, packed with their columns where they are codes."""
+        capacity = self._capacity(X)
+        columns: NDArray[Any] | None = None
+        cells: NDArray[Any]
+        into: tuple[NDArray[Any], ...]
+        if self.grid is None:
+            cells = np.empty(capacity, dtype=np.float32)
+            columns = np.empty(capacity, dtype=np.int32 if self.n_features < 1 << 31 else np.int64)
+            into, bits = (cells, columns), []
+        else:
+            code_bits, word = self._word_type(self.grid.code_bits)
+            cells = np.empty(capacity, dtype=word)
+            into, bits = (cells,), [code_bits]
+        row_start = np.zeros(X.shape[0] + 1, dtype=np.int64)
+        row = position = 0
+        for block in _native_blocks(X):
+            n_rows = _rows_of(block)
+            row_end = row_start[row + 1 : row + 1 + n_rows]
+            position = _core.encode(self._map, *block, *into, row_end, position, *bits)
+            row += n_rows
+        columns = columns[:position] if columns is not None else None
+        return EncodedData(X.shape, cells[:position], row_start, columns, *bits)
+
+    def _capacity(self, X: Any) -> int:
+        """Room for the non-zeros of X: memory that is not written to is not taken."""
+        if sp.issparse(X):
+            return int(X.nnz)
+        return int(np.count_nonzero(X)) if self._keeps_zeros() else int(X.size)
+
+    def _keeps_zeros(self) -> bool:
+        """Whether zero stays zero in every column."""
+        if self.edge_start.size:
+            return bool((self.edges[self.edge_start[:-1]] >= 0.0).all())
+        return bool((self.offsets >= 0.0).all())
+
+    def _word_type(self, bits: int) -> tuple[int, type[np.uint32] | type[np.uint64]]:
+        return (bits, np.uint32) if self.n_features <= 1 << (32 - bits) else (16, np.uint64)
+
+
+_NO_EDGES = (np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0))
+
+
+def _rank_edges(
+    X: Any, column_range: ColumnRange, pair: TablePair, sample_weight: Array | None, seed: int
+) -> tuple[NDArray[np.int64], Array, Array]:
+    """Points (edge, level) of each feature's piecewise-linear rank.
+
+    The lowest level, 0, belongs to zero or, where a column has negative values, to its minimum: so that a sparse matrix
+    and its dense copy are encoded alike.
+    """
+    width = pair.width if pair.grid is not None and pair.width > 2 else 256
+    rows: Any = slice(None)
+    if X.shape[0] > _RANK_ROWS:
+        rows = np.sort(np.random.default_rng(seed).choice(X.shape[0], _RANK_ROWS, replace=False))
+    sample = X[rows].tocsc() if sp.issparse(X) else X[rows]
+    weight = np.ones(sample.shape[0]) if sample_weight is None else sample_weight[rows]
+    edges, levels = [], []
+    for j in range(X.shape[1]):
+        base = min(0.0, column_range.minimum[j])
+        if sp.issparse(sample):
+            stored = slice(sample.indptr[j], sample.indptr[j + 1])
+            column, column_weight = sample.data[stored], weight[sample.indices[stored]]
+        else:
+            column, column_weight = np.asarray(sample[:, j], dtype=np.float64), weight
+        above = column > base
+        points = _quantile_points(column[above], column_weight[above], width)
+        edges.append(np.concatenate([[base], points[0]]))
+        levels.append(np.concatenate([[0.0], points[1]]))
+    start = np.concatenate([[0], np.cumsum([e.size for e in edges])]).astype(np.int64)
+    return start, np.concatenate(edges).astype(np.float64), np.concatenate(levels)
+
+
+def _quantile_points(values: Array, weight: Array, width: int) -> tuple[Array, Array]:
+    """At most width − 1 increasing edges with their levels in (0, 1], each level a multiple of 1/(width − 1)."""
+    distinct, inverse = np.unique(values, return_inverse=True)
+    steps = width - 1
+    if distinct.size <= steps:
+        position = np.ceil(np.arange(1, distinct.size + 1) * steps / max(1, distinct.size))
+        return distinct, position / steps
+    total = np.cumsum(np.bincount(inverse, weights=weight))
+    share = total / total[-1]
+    at = np.minimum(np.searchsorted(share, np.arange(1, steps + 1) / steps - 1e-12), distinct.size - 1)
+    kept, last = np.unique(at[::-1], return_index=True)  # a value that fills several quantiles keeps the highest
+    return distinct[kept], (steps - last) / steps
+
+
+def _row_blocks(X: Any) -> Iterator[slice]:
+    values = X.nnz if sp.issparse(X) else X.size
+    step = max(1, _BLOCK_VALUES * X.shape[0] // max(1, values))
+    for begin in range(0, X.shape[0], step):
+        yield slice(begin, min(begin + step, X.shape[0]))
+
+
+def _native_blocks(X: Any) -> Iterator[tuple[Any, ...]]:
+    """X in the types the core takes: whole where it has them already, else in small converted blocks."""
+    native = X.dtype in (np.float32, np.float64)
+    if sp.issparse(X):
+        data = X.data if native else X.data.astype(np.float64)
+        indices = X.indices.astype(X.indptr.dtype, copy=False)
+        for rows in _row_blocks(X):
+            yield X.indptr[rows.start : rows.stop + 1], indices, data
+    elif native and X.flags.c_contiguous:
+        for rows in _row_blocks(X):
+            yield (X[rows],)
+    else:
+        for rows in _row_blocks(X):
+            yield (np.ascontiguousarray(X[rows], dtype=np.float64),)
+
+
+def _rows_of(block: tuple[Any, ...]) -> int:
+    return block[0].shape[0] - (len(block) == 3)

@@ -1,0 +1,103 @@
+"""What a long fit tells while it runs: log lines by `verbose`, and scikit-learn's callbacks where it has them."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from typing import Any
+
+from .solvers import EpochReport, SolveResult
+
+try:
+    from sklearn.callback import CallbackSupportMixin, with_callbacks
+except ImportError:  # scikit-learn before 1.9
+    with_callbacks = None
+
+    class CallbackSupportMixin:  # type: ignore[no-redef]
+        """Stands in where scikit-learn has no callbacks."""
+
+
+logger = logging.getLogger("kernline")
+
+
+def runs_callbacks(fit: Any) -> Any:
+    """Decorate a fit method so that callbacks are torn down however it ends."""
+    return with_callbacks(fit) if with_callbacks is not None else fit
+
+
+def _show_log() -> None:
+    """Make `verbose` visible for those who have not set up logging; what they have set up is left alone."""
+    if not logger.handlers and not logging.getLogger().handlers:
+        handler = logging.StreamHandler()
+        handler.setFormatter(logging.Formatter("%(message)s"))
+        logger.addHandler(handler)
+    if logger.getEffectiveLevel() > logging.INFO:
+        logger.setLevel(logging.INFO)
+
+
+class FitProgress:
+    """The progress of one fit over `names`, one name a binary problem. Workers may call it from several threads."""
+
+    def __init__(self, estimator: Any, names: list[str], max_iter: int, verbose: int) -> None:
+        self.estimator = estimator
+        self.names = names
+        self.max_iter = max_iter
+        self.verbose = verbose
+        self.lock = threading.Lock()
+        self.context = None
+        if hasattr(estimator, "_skl_callbacks") or hasattr(estimator, "_parent_callback_ctx"):
+            self.context = estimator._init_callback_context(max_subtasks=len(names), sequential_subtasks=False)
+            self.context.call_on_fit_task_begin(estimator=estimator)
+        if verbose:
+            _show_log()
+
+    def problem(self, index: int) -> ProblemProgress:
+        """Begin problem number `index`."""
+        return ProblemProgress(self, index)
+
+    def end(self) -> None:
+        """Tell that the fit is over."""
+        if self.context is not None:
+            self.context.call_on_fit_task_end(estimator=self.estimator)
+
+
+class ProblemProgress:
+    """The progress of one binary problem: call it after each epoch; True asks to stop."""
+
+    def __init__(self, fit: FitProgress, index: int) -> None:
+        self.fit = fit
+        self.label = f"{fit.names[index]} ({index + 1}/{len(fit.names)})"
+        self.context = None
+        if fit.context is not None:
+            with fit.lock:
+                self.context = fit.context.subcontext(self.label, task_id=index, max_subtasks=fit.max_iter)
+                self.context.call_on_fit_task_begin(estimator=fit.estimator)
+
+    def __call__(self, report: EpochReport) -> bool:
+        """Log the epoch and run the callbacks on it."""
+        if self.fit.verbose > 1:
+            logger.info(
+                "%s epoch %d: gap %.3g, dual %.6g, %d rows active, %.2f s",
+                self.label,
+                report.epoch,
+                report.gap,
+                report.dual,
+                report.n_active,
+                report.seconds,
+            )
+        if self.context is None:
+            return False
+        with self.fit.lock:
+            epoch = self.context.subcontext(f"epoch {report.epoch}")
+            epoch.call_on_fit_task_begin(estimator=self.fit.estimator)
+            return bool(epoch.call_on_fit_task_end(estimator=self.fit.estimator))
+
+    def end(self, result: SolveResult) -> None:
+        """Tell how the problem ended."""
+        if self.fit.verbose:
+            relative = result.gap / result.primal if result.primal else 0.0
+            seconds = result.history[-1].seconds if result.history else 0.0
+            logger.info("%s: %d epochs, relative gap %.2g, %.2f s", self.label, result.n_iter, relative, seconds)
+        if self.context is not None:
+            with self.fit.lock:
+                self.context.call_on_fit_task_end(estimator=self.fit.estimator)

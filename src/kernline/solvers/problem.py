@@ -1,0 +1,64 @@
+"""What a solver is given and what it returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..encoding import EncodedData
+from ..tables import TablePair
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class BinaryProblem:
+    """min ½‖f‖² + Σ_i C_i loss(y_i f(x_i)) over f(x) = b + Σ_j f_j(x_j), with the norm of Σ_j s_j k(u, v) + b².
+
+    `signs` are the labels ±1, `cost` the C_i > 0, `scales` the s_j, `intercept_square` the kernel's constant b² (0: no
+    intercept). `curvature` is K(x_i, x_i), intercept included.
+    """
+
+    data: EncodedData
+    pair: TablePair
+    scales: Array
+    signs: Array
+    cost: Array
+    curvature: Array
+    intercept_square: float = 1.0
+    loss: str = "hinge"
+
+
+class EpochReport(NamedTuple):
+    """One epoch: `gap` is the exact one where it was computed, else the estimate that the visits gave."""
+
+    epoch: int
+    seconds: float
+    dual: float
+    gap: float
+    n_active: int
+
+
+@dataclass(frozen=True)
+class SolveResult:
+    """The solution and how far it got. `gap` is a certificate when the pair of tables is symmetric.
+
+    `weights` is W, (n_features, width). primal − dual = gap.
+    """
+
+    alpha: Array
+    weights: NDArray[np.float32]
+    intercept: float
+    n_iter: int
+    primal: float
+    gap: float
+    converged: bool
+    history: list[EpochReport]
+
+    @property
+    def dual(self) -> float:
+        """The dual objective, a lower bound on every primal one."""
+        return self.primal - self.gap
