@@ -222,6 +222,19 @@ class DualSolver {
   DualSolver(const DualSolver&) = delete;
 
   bool sweep(double seconds) { return loops().sweep(rows_.view(), method_, state_, seconds); }
+  bool rebuild(double seconds) {
+    if (exact_weights_.empty()) {
+      exact_weights_.assign(n_weights_ + 1, 0.0);
+      state_.exact_weights = exact_weights_.data();
+      state_.exact_intercept = 0.0;
+      state_.rebuilt = 0;
+    }
+    if (!loops().rebuild(rows_.view(), method_, state_, seconds)) return false;
+    for (std::size_t k = 0; k < n_weights_; ++k) weights_[k] = static_cast<float>(exact_weights_[k]);
+    state_.intercept = static_cast<float>(state_.exact_intercept);
+    std::vector<double>().swap(exact_weights_);
+    return true;
+  }
   bool evaluate(double seconds) { return loops().evaluate(rows_.view(), method_, state_, seconds); }
 
   // Brings back the rows set aside, and forgets the bounds that set them aside.
@@ -251,6 +264,7 @@ class DualSolver {
   std::vector<std::int32_t> order_;
   std::size_t n_weights_;
   AlignedFloats weights_;
+  std::vector<double> exact_weights_;  // only while a rebuild is under way
 };
 
 // `weights` is (n_problems, n_features * width + 1): each problem padded by the float that a pair table may touch.
@@ -499,6 +513,7 @@ NB_MODULE(_core, m) {
            "rows"_a, "read"_a, "write"_a, exact("scales"), exact("signed_cost"), exact("curvature"),
            "intercept_square"_a, "squared_hinge"_a, "seed"_a)
       .def("sweep", &DualSolver::sweep, "seconds"_a, Release())
+      .def("rebuild", &DualSolver::rebuild, "seconds"_a, Release())
       .def("evaluate", &DualSolver::evaluate, "seconds"_a, Release())
       .def("activate_all", &DualSolver::activate_all)
       .def("copy_weights", &DualSolver::copy_weights, exact("out"))

@@ -127,6 +127,24 @@ inline bool sweep(const RowsView& view, const MethodView& method, DualState& sta
   return finished;
 }
 
+// Sums the weights anew from alpha in double precision: the many small float32 updates leave an error that the gap of a
+// nearly solved problem would show. Visits the rows with alpha_i > 0 only; the caller takes over the sums when it is done.
+inline bool rebuild(const RowsView& view, const MethodView& method, DualState& state, double seconds) {
+  const auto deadline = Clock::now() + std::chrono::duration<double>(seconds);
+  const std::int64_t stride = rows_between_clock_reads(view);
+  with_method(view, method, [&](const auto& rows, const auto&, const auto& write) {
+    for (std::int64_t visits = 1; state.rebuilt < state.n_rows; ++state.rebuilt, ++visits) {
+      if (visits % stride == 0 && Clock::now() > deadline) return;
+      const Coordinate& coordinate = state.coordinates[state.rebuilt];
+      if (coordinate.alpha == 0.0) continue;
+      const double step = coordinate.signed_cost < 0.0f ? -coordinate.alpha : coordinate.alpha;
+      write_row(rows.row(state.rebuilt), write, state.exact_weights, step, state.scales);
+      state.exact_intercept += step * state.intercept_square;
+    }
+  });
+  return state.rebuilt >= state.n_rows;
+}
+
 // The exact gap at the present weights: one pass over all rows, shrunk ones included.
 inline bool evaluate(const RowsView& view, const MethodView& method, DualState& state, double seconds) {
   const auto deadline = Clock::now() + std::chrono::duration<double>(seconds);

@@ -47,8 +47,12 @@ struct DualState {
   double dual = 0.0;        // tracked by each update
   double active_gap = 0.0;  // sum over this epoch's visits of each row's share of the gap, before its update
 
+  double* exact_weights = nullptr;  // sums of a rebuild
+  double exact_intercept = 0.0;
+  std::int64_t rebuilt = 0;  // next row of a rebuild
+
   // Filled by an evaluation, row by row: the exact sums at the present weights.
-  std::int64_t evaluated = 0;
+  std::int64_t evaluated = 0;  // next row of an evaluation
   double gap = 0.0;
   double loss_sum = 0.0;     // sum of C_i loss_i
   double squared_norm = 0.0;  // sum of alpha_i y_i f(x_i)

@@ -29,7 +29,8 @@ struct JensenShannon {
   double operator()(double x, double x_log_x, double y, double y_log_y) const {
     const double sum = x + y;
     const double positive = sum > 0.0 ? sum : 1.0;
-    return 0.5 * (positive * log2_fast(positive) - x_log_x - y_log_y);
+    const double value = 0.5 * (positive * log2_fast(positive) - x_log_x - y_log_y);
+    return x < y ? (x > 0.0 ? value : 0.0) : (y > 0.0 ? value : 0.0);
   }
 };
 

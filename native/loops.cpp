@@ -10,6 +10,7 @@ namespace kernline::KERNLINE_TARGET {
 #define KERNLINE_STRING(name) #name
 #define KERNLINE_NAME(name) KERNLINE_STRING(name)
 
-const Loops loops = {KERNLINE_NAME(KERNLINE_TARGET), sweep, evaluate, decision, gram_dense, gram_sparse};
+const Loops loops = {KERNLINE_NAME(KERNLINE_TARGET), sweep, rebuild, evaluate, decision,
+                     gram_dense, gram_sparse};
 
 }  // namespace kernline::KERNLINE_TARGET

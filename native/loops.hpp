@@ -13,6 +13,7 @@ namespace kernline {
 struct Loops {
   const char* target;
   bool (*sweep)(const RowsView&, const MethodView&, DualState&, double seconds);
+  bool (*rebuild)(const RowsView&, const MethodView&, DualState&, double seconds);
   bool (*evaluate)(const RowsView&, const MethodView&, DualState&, double seconds);
   void (*decision)(const RowsView&, const TableView&, const float* weights, std::int64_t stride,
                    const float* intercepts, std::int64_t n_problems, std::int64_t begin, std::int64_t end, double* out);

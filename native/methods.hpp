@@ -25,7 +25,8 @@ struct DenseTable {
     for (int k = 0; k < width(); ++k) sum += entry[k] * weights[k];
     return sum;
   }
-  void add(float* weights, unsigned code, float step) const {
+  template <class Weight>
+  void add(Weight* weights, unsigned code, Weight step) const {
     const float* entry = data + static_cast<std::int64_t>(code) * width();
 #pragma omp simd
     for (int k = 0; k < width(); ++k) weights[k] += step * entry[k];
@@ -49,8 +50,9 @@ struct PairTable {
     const float* pair = pairs + 2 * (code & ((1u << shift()) - 1));
     return slot[0] * pair[0] + slot[1] * pair[1];
   }
-  void add(float* weights, unsigned code, float step) const {
-    float* slot = weights + (code >> shift());
+  template <class Weight>
+  void add(Weight* weights, unsigned code, Weight step) const {
+    Weight* slot = weights + (code >> shift());
     const float* pair = pairs + 2 * (code & ((1u << shift()) - 1));
     slot[0] += step * pair[0];
     slot[1] += step * pair[1];
@@ -65,7 +67,10 @@ struct ValueTable {
   explicit ValueTable(const TableView&) {}
   static constexpr int width() { return 1; }
   float dot(const float* weights, float value) const { return weights[0] * value; }
-  void add(float* weights, float value, float step) const { weights[0] += step * value; }
+  template <class Weight>
+  void add(Weight* weights, float value, Weight step) const {
+    weights[0] += step * value;
+  }
 };
 
 struct SquareTable {
@@ -122,8 +127,8 @@ inline float read_row(const DenseRows<float>::Row& row, const ValueTable&, const
   return sum;
 }
 
-template <class Row, class Table>
-inline void write_row(const Row& row, const Table& table, float* weights, float step, const float* scales) {
+template <class Row, class Table, class Weight>
+inline void write_row(const Row& row, const Table& table, Weight* weights, Weight step, const float* scales) {
   const std::int64_t size = row.size();
   for (std::int64_t k = 0; k < size; ++k) {
     const auto cell = row.cell(k);
@@ -133,7 +138,8 @@ inline void write_row(const Row& row, const Table& table, float* weights, float 
   }
 }
 
-inline void write_row(const DenseRows<float>::Row& row, const ValueTable&, float* weights, float step,
+template <class Weight>
+inline void write_row(const DenseRows<float>::Row& row, const ValueTable&, Weight* weights, Weight step,
                       const float* scales) {
 #pragma omp simd
   for (std::int64_t k = 0; k < row.length; ++k) weights[k] += step * scales[k] * row.cells[k];

@@ -56,7 +56,7 @@ class AdditiveSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         Adds a constant feature of value `intercept_scaling`, penalised like the others.
     intercept_scaling : float, default=1.0
         A larger one penalises the intercept less.
-    tol : float, default=0.02
+    tol : float, default=0.01
         Stop at a duality gap of tol times the objective.
     max_iter : int, default=1000
         Most passes over the data, a problem.
@@ -119,7 +119,7 @@ class AdditiveSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         scale: Scale = "max",
         fit_intercept: bool = True,
         intercept_scaling: float = 1.0,
-        tol: float = 0.02,
+        tol: float = 0.01,
         max_iter: int = 1000,
         class_weight: dict[Any, float] | str | None = None,
         n_jobs: int | None = None,

@@ -35,7 +35,7 @@ class Certificate:
 def certify(problem: BinaryProblem, alpha: Array) -> Certificate:
     """Check `alpha` on `problem`."""
     coefficients = alpha * problem.signs
-    read, write = _explicit(problem)
+    read, write = explicit_features(problem)
     weights = coefficients @ write
     decision = read @ weights + problem.intercept_square * coefficients.sum()
     margin = 1.0 - problem.signs * decision
@@ -54,7 +54,7 @@ def certify(problem: BinaryProblem, alpha: Array) -> Certificate:
     return Certificate(primal, dual, primal - dual, float(np.abs(projected).max()), decision)
 
 
-def _explicit(problem: BinaryProblem) -> tuple[sp.csr_array, sp.csr_array]:
+def explicit_features(problem: BinaryProblem) -> tuple[sp.csr_array, sp.csr_array]:
     """The rows with φ, and with s_j ψ, written out: (n_rows, n_features · width), so that K = read @ writeᵀ."""
     cells, pair = problem.data.to_csr(), problem.pair
     if isinstance(pair.read, ValueTable) or isinstance(pair.write, ValueTable):

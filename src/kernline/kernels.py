@@ -132,10 +132,9 @@ class JensenShannon(AdditiveKernel):
     def scalar(self, u: ArrayLike, v: ArrayLike) -> Array:
         """Return the formula, and its limit 0 where either is 0."""
         u, v = _pair(u, v)
-        total = u + v
         both = (u > 0.0) & (v > 0.0)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            value = 0.5 * (u * np.log2(total / u) + v * np.log2(total / v))
+        x, y = np.where(both, u, 1.0), np.where(both, v, 1.0)
+        value = (x * np.log1p(y / x) + y * np.log1p(x / y)) / np.log(4.0)  # log₂(1 + y/x): no digits lost
         return np.where(both, value, 0.0)
 
     def companion(self, u: Array) -> Array:

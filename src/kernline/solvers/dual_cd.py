@@ -1,7 +1,8 @@
 """Dual coordinate descent (Hsieh et al., ICML 2008): settings, the loop over epochs, and when to stop.
 
 The core visits rows (native/dual_cd.hpp). Each visit shows the row's share of the duality gap; their sum over an epoch
-is an estimate that costs nothing. When it falls below the tolerance, one pass over all rows computes the gap exactly.
+is an estimate that costs nothing. When it falls below the tolerance, W is summed anew from α and one pass over all rows
+computes the gap exactly.
 """
 
 from __future__ import annotations
@@ -111,6 +112,7 @@ class _Run:
         return bool(gap <= self.settings.tol * (self.core.dual + gap))
 
     def _evaluate(self) -> None:
+        self._in_slices(self.core.rebuild)
         self._in_slices(self.core.evaluate)
 
     def _primal(self) -> float:

@@ -1,0 +1,35 @@
+"""Small data of the kinds Kernline is for. Nothing here is read from outside the repository."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.datasets import load_digits
+
+from kernline import kernels
+
+KERNELS = [
+    kernels.Chi2(),
+    kernels.Intersection(),
+    kernels.Hellinger(),
+    kernels.JensenShannon(),
+    kernels.PowerMean(-8.0),
+]
+
+
+@pytest.fixture(params=KERNELS, ids=lambda kernel: kernel.name)
+def kernel(request):
+    return request.param
+
+
+@pytest.fixture(scope="session")
+def digits():
+    return load_digits(return_X_y=True)
+
+
+@pytest.fixture(scope="session")
+def histograms():
+    """300 sparse non-negative rows of 40 features with crowded small values, and two classes that differ in them."""
+    rng = np.random.default_rng(7)
+    X = rng.gamma(0.5, 1.0, (300, 40)) * (rng.random((300, 40)) < 0.5)
+    y = np.sqrt(X) @ rng.standard_normal(40) + 0.3 * rng.standard_normal(300) > 0
+    return sp.csr_array(X), np.where(y, "spam", "ham")
