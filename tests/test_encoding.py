@@ -158,7 +158,9 @@ class TestLinear:
         X = np.random.default_rng(0).standard_normal((40, 6))
         assert_allclose(Encoder.fit(X, self.pair).transform(X).cells, X, rtol=1e-7)
         sparse = sp.random_array((40, 60), density=0.1, format="csr", rng=0)
-        assert_allclose(Encoder.fit(sparse, self.pair).transform(sparse).to_csr().toarray(), sparse.toarray(), rtol=1e-7)
+        assert_allclose(
+            Encoder.fit(sparse, self.pair).transform(sparse).to_csr().toarray(), sparse.toarray(), rtol=1e-7
+        )
         mostly_zero = sparse.toarray()
         data = Encoder.fit(mostly_zero, self.pair).transform(mostly_zero)
         assert not data.is_dense

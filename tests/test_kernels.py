@@ -66,7 +66,9 @@ def gram_by_formula(kernel, X, Y):
     return np.array([[kernel.scalar(x, y).sum() for y in Y] for x in X])
 
 
-@pytest.mark.parametrize("kernel", [*KERNELS, kernels.Linear(), kernels.PowerMean(-0.5), kernels.PowerMean(0)], ids=repr)
+@pytest.mark.parametrize(
+    "kernel", [*KERNELS, kernels.Linear(), kernels.PowerMean(-0.5), kernels.PowerMean(0)], ids=repr
+)
 @pytest.mark.parametrize("layout", [np.asarray, sp.csr_array, sp.csc_matrix])
 def test_gram_matrix(kernel, layout):
     rng = np.random.default_rng(1)
@@ -108,7 +110,7 @@ def test_gram_matrix_refuses_bad_values(kernel):
         kernel(np.array([[1.0, -0.5]]))
     with pytest.raises(ValueError, match="NaN"):
         kernel(np.array([[1.0, np.nan]]))
-    with pytest.raises(ValueError, match="[Ii]ncompatible dimension"):
+    with pytest.raises(ValueError, match=r"[Ii]ncompatible dimension"):
         kernel(np.ones((2, 3)), np.ones((2, 4)))
 
 
@@ -119,7 +121,7 @@ def test_power_mean_refuses_what_is_no_kernel():
 
 
 def test_unknown_name_lists_the_known():
-    with pytest.raises(ValueError, match="'chi2'.*'intersection'"):
+    with pytest.raises(ValueError, match=r"'chi2'.*'intersection'"):
         kernels.get("rbf")
 
 

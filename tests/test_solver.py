@@ -92,7 +92,9 @@ def test_liblinear_finds_the_same_function(histograms, pair, layout, loss):
 @pytest.mark.parametrize("pair", SYMMETRIC + ASYMMETRIC)
 def test_layouts_give_one_answer(histograms, pair):
     X, y = histograms
-    results = [DualCD(tol=1e-4).solve(make_problem(layout(X), y, pair)) for layout in (sp.csr_array.toarray, lambda X: X)]
+    results = [
+        DualCD(tol=1e-4).solve(make_problem(layout(X), y, pair)) for layout in (sp.csr_array.toarray, lambda X: X)
+    ]
     assert_allclose(results[0].primal, results[1].primal, rtol=2e-4)
     assert_allclose(results[0].weights, results[1].weights, atol=0.02 * np.abs(results[0].weights).max())
 

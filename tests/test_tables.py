@@ -1,6 +1,7 @@
 """Tables against the kernels they approximate and the papers' formulas."""
 
 import math
+from itertools import pairwise
 
 import numpy as np
 import pytest
@@ -34,7 +35,7 @@ def test_hats_error_is_as_documented(kernel):
 @pytest.mark.parametrize("method", [lambda n: tables.Hats(n), lambda n: tables.Plame(n - 1)], ids=["hats", "plame"])
 def test_error_falls_with_knots(kernel, method):
     errors = [error(method(n).build(kernel), kernel, SMALL_U, SMALL_V) for n in (4, 8, 16, 32, 64, 256)]
-    assert all(finer < coarser for coarser, finer in zip(errors, errors[1:], strict=False))
+    assert all(finer < coarser for coarser, finer in pairwise(errors))
     assert errors[-1] < 2e-3
 
 
@@ -42,7 +43,7 @@ def test_error_falls_with_knots(kernel, method):
 def test_polynomial_error_falls_with_degree(kernel):
     """For smooth kernels. The intersection has a corner, at which polynomials of high degree swing wildly."""
     errors = [error(tables.PolynomialGradient(m, bins=10_000).build(kernel), kernel, U, V) for m in (1, 2, 5, 7)]
-    assert all(finer < coarser for coarser, finer in zip(errors, errors[1:], strict=False))
+    assert all(finer < coarser for coarser, finer in pairwise(errors))
     assert errors[-1] < 2e-3
 
 
@@ -77,7 +78,11 @@ def test_plame_is_the_papers_chord():
 def test_polynomial_is_the_papers_algorithm(nodes):
     """Algorithm 3 of PmSVM-LUT: T_1 and T_2 by their definitions, with the Vandermonde matrix of ln(c + 0.05)."""
     b, kernel = 1000, kernels.Chi2()
-    c = np.array([0.5 + 0.5 * math.cos((2 * i - 1) / 6 * math.pi) for i in (1, 2, 3)]) if nodes == "chebyshev" else nodes
+    c = (
+        np.array([0.5 + 0.5 * math.cos((2 * i - 1) / 6 * math.pi) for i in (1, 2, 3)])
+        if nodes == "chebyshev"
+        else nodes
+    )
     vandermonde = np.vander(np.log(np.asarray(c) + 0.05), increasing=True)
     u, v = np.random.default_rng(0).uniform(0.001, 1.0, (2, 300))
     h_u, h_v = np.floor(b * u) / b, np.floor(b * v) / b

@@ -103,9 +103,11 @@ class _Run:
         return False
 
     def _in_slices(self, work: Callable[[float], bool]) -> None:
-        while not work(_SLICE_SECONDS):
+        done = False
+        while not done:
             if self.interrupted.is_set():
                 raise KeyboardInterrupt
+            done = work(_SLICE_SECONDS)
 
     def _looks_converged(self) -> bool:
         gap = self.core.active_gap

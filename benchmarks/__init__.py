@@ -1,0 +1,15 @@
+"""Measurements. Each module is run by name, ``python -m benchmarks.additive``, and prints what it saw.
+
+Data sets come from `kernline.datasets`. Where KERNLINE_DATA is not set and a folder ``shared/data`` lies beside the
+checkout, that is used.
+"""
+
+import os
+from pathlib import Path
+
+_beside = Path(__file__).resolve().parents[2] / "shared" / "data"
+if _beside.is_dir():
+    os.environ.setdefault("KERNLINE_DATA", str(_beside))
+# One thread for the peers too: BLAS and OpenMP read these when they are loaded.
+for _variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(_variable, "1")
