@@ -84,7 +84,7 @@ def machine() -> str:
     processor = names[0] if names else platform.processor()
     return (
         f"{processor}, {os.cpu_count()} cores, {platform.system()}; kernline {kernline.__version__} "
-        f"({_core.target()}), scikit-learn {sklearn.__version__}, NumPy {np.__version__}, SciPy {scipy.__version__}; one thread"
+        f"({_core.target()}), scikit-learn {sklearn.__version__}, NumPy {np.__version__}, SciPy {scipy.__version__}"
     )
 
 

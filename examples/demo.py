@@ -17,7 +17,7 @@ def main() -> None:
     compare("Bag of words (generated)", datasets.load("bag_of_words"), C=1.0)
     print(
         "\nfit and predict: seconds on one thread, predict for all test rows. model: what has to be kept to predict."
-        "\nThe same C for all: LinearSVC gets rows of mean squared length one, which is what gamma='scale' does for ours."
+        "\nThe same C for all: LinearSVC gets rows of mean squared length one, as gamma='scale' gives ours."
     )
 
 

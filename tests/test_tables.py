@@ -56,7 +56,7 @@ def test_hats_are_symmetric_and_positive_definite(kernel):
 
 
 def test_hats_are_exact_at_the_knots(kernel):
-    knots = tables.Knots(16, 2.0).positions
+    knots = tables.Knots(16, tables.CROWDED).positions
     pair = tables.Hats().build(kernel)
     u, v = (grid.ravel() for grid in np.meshgrid(knots, knots))
     assert_allclose(approximate(pair, u, v), kernel.scalar(u, v), atol=1e-6)
@@ -64,7 +64,7 @@ def test_hats_are_exact_at_the_knots(kernel):
 
 def test_plame_is_the_papers_chord():
     """Equations 2-4 for chi2, with x the argument that is exact and xi the one in the interval [lower, upper]."""
-    knots = tables.Knots(16, 2.0).positions
+    knots = tables.Knots(16, tables.CROWDED).positions
     pair = tables.Plame(15).build(kernels.Chi2())
     x, xi = (pair.grid.values[np.random.default_rng(i).integers(1, pair.grid.values.size, 500)] for i in range(2))
     interval = np.minimum(np.searchsorted(knots, xi, side="right"), 15)

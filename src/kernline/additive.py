@@ -152,7 +152,7 @@ class AdditiveSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         X, y, weight = validation.check_training_data(self, X, y, sample_weight)
         classes, number = validation.check_classes(self, y)
         kernel = kernels.get(self.kernel, self.p)
-        pair = tables.build(kernel, self.approximation, power=2.0 if self.scale == "max" else 1.0)
+        pair = tables.build(kernel, self.approximation, power=tables.CROWDED if self.scale == "max" else tables.EVEN)
         found = ColumnRange.of(X)
         validation.check_values(self, found, kernel, self.scale, sparse=hasattr(X, "indptr"))
 

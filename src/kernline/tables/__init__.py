@@ -9,13 +9,15 @@ from collections.abc import Callable
 from typing import Protocol, runtime_checkable
 
 from ..kernels import AdditiveKernel, Linear
-from .hats import Hats, Knots
+from .hats import CROWDED, EVEN, Hats, Knots
 from .linear import linear_pair
 from .plame import Plame
 from .polynomial import PolynomialGradient, chebyshev_nodes
 from .table import CodeGrid, DenseTable, PairTable, Table, TablePair, ValueTable
 
 __all__ = [
+    "CROWDED",
+    "EVEN",
     "Approximation",
     "CodeGrid",
     "DenseTable",
@@ -49,7 +51,7 @@ BY_NAME: dict[str, Callable[[float], Approximation]] = {
 }
 
 
-def build(kernel: AdditiveKernel, approximation: str | Approximation, *, power: float = 2.0) -> TablePair:
+def build(kernel: AdditiveKernel, approximation: str | Approximation, *, power: float = CROWDED) -> TablePair:
     """Return the tables of a method; `power` spaces the knots of a named one (1: evenly, for ranked values)."""
     if isinstance(kernel, Linear):
         return linear_pair()

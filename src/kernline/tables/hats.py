@@ -12,6 +12,9 @@ from .table import CodeGrid, DenseTable, PairTable, TablePair
 
 Array = NDArray[np.float64]
 
+# Spacing of the knots: crowded near zero, as histogram values are, or even. Measured in docs/approximation.md.
+CROWDED, EVEN = 2.0, 1.0
+
 
 @dataclass(frozen=True)
 class Knots:
@@ -57,13 +60,12 @@ class Hats:
     """k̂(u, v) = hat(u)ᵀ M hat(v), with M_qr = k(c_q, c_r) at the knots.
 
     M is a Gram matrix, so k̂ is positive definite: the gap is a certificate. A value reads two adjacent numbers and
-    writes `knots` of them; 16 floats are one cache line.
-
-    Error with 16 knots, as a share of k(1, 1) = 1, u and v uniform in [0, 1]: see docs/approximation.md.
+    writes `knots` of them; 16 floats are one cache line. With 16 knots the root mean square error of the kernel is half
+    a per cent or so on values spread evenly, and two on values crowded near zero (docs/approximation.md).
     """
 
     knots: int = 16
-    power: float = 2.0
+    power: float = CROWDED
 
     def build(self, kernel: AdditiveKernel) -> TablePair:
         """Return the tables for `kernel`."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..kernels import AdditiveKernel
-from .hats import Knots
+from .hats import CROWDED, Knots
 from .table import DenseTable, TablePair
 
 
@@ -23,7 +23,7 @@ class Plame:
     """
 
     intervals: int = 15
-    power: float = 2.0
+    power: float = CROWDED
 
     def build(self, kernel: AdditiveKernel) -> TablePair:
         """Return the tables for `kernel`."""
