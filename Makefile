@@ -49,14 +49,17 @@ bench: install
 docs: install
 	$(BIN)/python -m benchmarks.kernel_error
 
-# A build of its own, so that the ordinary one stays as it is. Leaks are the interpreter's and not looked for.
+# A build of its own, in an environment of its own, so that the ordinary one stays as it is. Leaks are the
+# interpreter's and not looked for.
 SANITIZED := build/sanitized
 sanitize: install
-	$(PIP) --no-build-isolation --no-deps --target $(SANITIZED) --upgrade \
+	@test -x $(SANITIZED)/bin/python || $(PYTHON) -m venv $(SANITIZED)
+	@$(SANITIZED)/bin/python -m pip install --quiet --disable-pip-version-check \
+	  "scikit-build-core>=0.10" "nanobind>=2.4" cmake ninja pytest hypothesis pandas
+	@$(SANITIZED)/bin/python -m pip install --quiet --disable-pip-version-check --no-build-isolation \
 	  --config-settings=build-dir=build/sanitize --config-settings=cmake.define.KERNLINE_SANITIZE=ON .
-	cp tests/*.py $(SANITIZED)/
-	cd $(SANITIZED) && LD_PRELOAD="$$(c++ -print-file-name=libasan.so) $$(c++ -print-file-name=libubsan.so)" \
-	  ASAN_OPTIONS=detect_leaks=0 PYTHONPATH=. ../../$(BIN)/python -m pytest -x -q -p no:cacheprovider .
+	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
+	  ASAN_OPTIONS=detect_leaks=0 $(SANITIZED)/bin/python -m pytest -x tests
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
