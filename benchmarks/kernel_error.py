@@ -61,7 +61,7 @@ def main() -> None:
     """Write the page and print it."""
     parts = [INTRODUCTION]
     for name, values in distributions().items():
-        parts += [f"### {name}", error_table({f"power {p:g}": tables.Hats(power=p) for p in POWERS}, values)]
+        parts += [f"### {name}", error_table({f"power {p:g}": tables.Hats(spacing=p) for p in POWERS}, values)]
     parts += ["## How many knots", KNOTS_TEXT]
     values = distributions()["histogram, Beta(0.3, 5)"]
     parts.append(error_table({f"{n} knots": tables.Hats(n) for n in KNOTS}, values))

@@ -99,30 +99,47 @@ class Rows {
     rows.set_row_start(row_start);
     rows.view_.cells = values.data();
     rows.view_.columns = columns.data();
-    Index smallest = 0, largest = 0;
-    for (std::size_t k = 0; k < columns.size(); ++k) {
-      smallest = std::min(smallest, columns.data()[k]);
-      largest = std::max(largest, columns.data()[k]);
-    }
-    require(columns.size() == 0 || (smallest >= 0 && largest < n_features), "sparse values: a column lies outside the data");
+    check_columns(columns, n_features);
     rows.cells_ = nb::ndarray<>(values);
+    rows.columns_ = nb::ndarray<>(columns);
+    return rows;
+  }
+
+  static Rows payload(Vector<const std::int64_t> row_start, Vector<const std::int32_t> columns,
+                      Matrix<const float> payload, std::int64_t n_features) {
+    require(columns.size() == payload.shape(0) && payload.shape(1) > 0, "payload: one column and one payload a non-zero");
+    Rows rows(RowKind::payload, checked_row_count(row_start, columns.size()), n_features);
+    rows.set_row_start(row_start);
+    rows.view_.cells = payload.data();
+    rows.view_.columns = columns.data();
+    rows.view_.n_payload = static_cast<int>(payload.shape(1));
+    check_columns(columns, n_features);
+    rows.cells_ = nb::ndarray<>(payload);
     rows.columns_ = nb::ndarray<>(columns);
     return rows;
   }
 
   const RowsView& view() const { return view_; }
   unsigned largest_code() const { return largest_code_; }
-  bool has_codes() const { return view_.kind < RowKind::dense_values; }
 
  private:
   Rows(RowKind kind, std::size_t n_rows, std::size_t n_features)
-      : view_{kind, static_cast<std::int64_t>(n_rows), static_cast<std::int64_t>(n_features), nullptr, nullptr, nullptr} {}
+      : view_{kind, static_cast<std::int64_t>(n_rows), static_cast<std::int64_t>(n_features), nullptr, nullptr, nullptr, 0} {}
 
   static std::size_t checked_row_count(const Vector<const std::int64_t>& row_start, std::size_t n_cells) {
     require(row_start.size() > 0 && row_start(0) == 0, "row_start must begin with 0");
     for (std::size_t i = 1; i < row_start.size(); ++i) require(row_start(i - 1) <= row_start(i), "row_start must not decrease");
     require(static_cast<std::size_t>(row_start(row_start.size() - 1)) <= n_cells, "row_start runs past the cells");
     return row_start.size() - 1;
+  }
+  template <class Index>
+  static void check_columns(const Vector<const Index>& columns, std::int64_t n_features) {
+    Index smallest = 0, largest = 0;
+    for (std::size_t k = 0; k < columns.size(); ++k) {
+      smallest = std::min(smallest, columns.data()[k]);
+      largest = std::max(largest, columns.data()[k]);
+    }
+    require(columns.size() == 0 || (smallest >= 0 && largest < n_features), "sparse rows: a column lies outside the data");
   }
   void set_row_start(const Vector<const std::int64_t>& row_start) {
     view_.row_start = row_start.data();
@@ -154,12 +171,40 @@ class Table {
   }
   static Table value() { return Table(TableForm::value, 1, 0); }
   static Table square() { return Table(TableForm::square, 1, 0); }
+  static Table powers(int width) {
+    require(width >= 1, "powers: at least one");
+    return Table(TableForm::powers, width, 0);
+  }
+  // `data` is the constant entry of m followed by the matrix A, width x width.
+  static Table nodes(Vector<const float> data, int width, bool first_is_constant) {
+    require(width >= 1 && data.size() == 1 + static_cast<std::size_t>(width) * static_cast<std::size_t>(width), "nodes: a constant and a square matrix");
+    Table table(TableForm::nodes, width, 0);
+    table.view_.shift = first_is_constant;
+    table.view_.data = data.data();
+    table.data_ = nb::ndarray<>(data);
+    return table;
+  }
 
   const TableView& view() const { return view_; }
   void check(const Rows& rows) const {
-    const bool wants_codes = view_.form == TableForm::dense || view_.form == TableForm::pair;
-    require(wants_codes == rows.has_codes(), "the table reads codes and the rows hold values, or the reverse");
-    require(!wants_codes || rows.largest_code() < n_codes_, "the rows hold a code that the table lacks");
+    const RowKind kind = rows.view().kind;
+    switch (view_.form) {
+      case TableForm::dense:
+      case TableForm::pair:
+        require(kind < RowKind::dense_values, "the table reads codes, and the rows hold none");
+        require(rows.largest_code() < n_codes_, "the rows hold a code that the table lacks");
+        break;
+      case TableForm::value:
+      case TableForm::square:
+        require(kind >= RowKind::dense_values && kind < RowKind::payload, "the table reads values, and the rows hold none");
+        break;
+      case TableForm::powers:
+        require(kind == RowKind::payload, "the table reads payloads, and the rows hold none");
+        break;
+      case TableForm::nodes:
+        require(kind == RowKind::payload && rows.view().n_payload == 1 + view_.width - view_.shift, "the payload must be l and the kernel at the nodes");
+        break;
+    }
   }
 
  private:
@@ -187,20 +232,19 @@ class DualSolver {
  public:
   DualSolver(const Rows& rows, const Table& read, const Table& write, Vector<const float> scales,
              Vector<const double> signed_cost, Vector<const double> curvature, double intercept_square, bool squared_hinge,
-             std::uint64_t seed)
+             std::uint64_t seed, bool shuffle)
       : rows_(rows),
         method_{read.view(), write.view()},
         read_(read),
         write_(write),
         scales_(scales),
-        state_(seed, squared_hinge ? Loss::squared_hinge : Loss::hinge, static_cast<float>(intercept_square)) {
+        state_(seed, shuffle, squared_hinge ? Loss::squared_hinge : Loss::hinge, static_cast<float>(intercept_square)) {
     const RowsView& view = rows_.view();
     const std::size_t n = static_cast<std::size_t>(view.n_rows);
     read.check(rows);
     write.check(rows);
     require(read.view().width == write.view().width, "read and write tables must be of one width");
-    require(read.view().form != TableForm::square && write.view().form != TableForm::square, "a square table is not a method");
-    require(read.view().form != TableForm::pair || write.view().form == TableForm::dense, "a pair table to read goes with a dense one to write");
+    require(is_method(read.view().form, write.view().form), "no method reads one of these tables and writes the other");
     require(scales.size() == static_cast<std::size_t>(view.n_features), "one scale a feature");
     require(signed_cost.size() == n && curvature.size() == n, "one cost and one curvature a row");
     require(n < (std::size_t{1} << 31), "more than 2^31 rows: train on a part of them");
@@ -220,6 +264,17 @@ class DualSolver {
     state_.scales = scales_.data();
   }
   DualSolver(const DualSolver&) = delete;
+
+  // The pairs that `with_method` knows.
+  static bool is_method(TableForm read, TableForm write) {
+    switch (read) {
+      case TableForm::dense: return write == TableForm::dense || write == TableForm::pair;
+      case TableForm::pair: return write == TableForm::dense;
+      case TableForm::value: return write == TableForm::value;
+      case TableForm::powers: return write == TableForm::nodes;
+      default: return false;
+    }
+  }
 
   bool sweep(double seconds) { return loops().sweep(rows_.view(), method_, state_, seconds); }
   bool rebuild(double seconds) {
@@ -497,6 +552,7 @@ NB_MODULE(_core, m) {
       .def_static("dense_codes", &Rows::dense_codes<std::uint16_t>, exact("codes"))
       .def_static("packed", &Rows::packed<std::uint32_t>, exact("row_start"), exact("words"), "n_features"_a, "code_bits"_a)
       .def_static("packed", &Rows::packed<std::uint64_t>, exact("row_start"), exact("words"), "n_features"_a, "code_bits"_a)
+      .def_static("payload", &Rows::payload, exact("row_start"), exact("columns"), exact("payload"), "n_features"_a)
       .def_static("dense_values", &Rows::dense_values, exact("values"))
       .def_static("sparse_values", &Rows::sparse_values<std::int32_t>, exact("row_start"), exact("columns"), exact("values"), "n_features"_a)
       .def_static("sparse_values", &Rows::sparse_values<std::int64_t>, exact("row_start"), exact("columns"), exact("values"), "n_features"_a);
@@ -505,13 +561,15 @@ NB_MODULE(_core, m) {
       .def_static("dense", &Table::dense, exact("rows"))
       .def_static("pair", &Table::pair, exact("pairs"), "width"_a)
       .def_static("value", &Table::value)
-      .def_static("square", &Table::square);
+      .def_static("square", &Table::square)
+      .def_static("powers", &Table::powers, "width"_a)
+      .def_static("nodes", &Table::nodes, exact("data"), "width"_a, "first_is_constant"_a);
 
   nb::class_<DualSolver>(m, "DualSolver")
       .def(nb::init<const Rows&, const Table&, const Table&, Vector<const float>, Vector<const double>,
-                    Vector<const double>, double, bool, std::uint64_t>(),
+                    Vector<const double>, double, bool, std::uint64_t, bool>(),
            "rows"_a, "read"_a, "write"_a, exact("scales"), exact("signed_cost"), exact("curvature"),
-           "intercept_square"_a, "squared_hinge"_a, "seed"_a)
+           "intercept_square"_a, "squared_hinge"_a, "seed"_a, "shuffle"_a)
       .def("sweep", &DualSolver::sweep, "seconds"_a, Release())
       .def("rebuild", &DualSolver::rebuild, "seconds"_a, Release())
       .def("evaluate", &DualSolver::evaluate, "seconds"_a, Release())

@@ -36,7 +36,7 @@ constexpr std::int64_t lookahead = 8;
 constexpr std::int64_t cell_lookahead = 2;
 
 inline void draw(DualState& state, std::int64_t position) {
-  if (position >= state.n_active) return;
+  if (!state.shuffle || position >= state.n_active) return;
   const std::int64_t other = position + state.random.below(state.n_active - position);
   std::swap(state.order[position], state.order[other]);
 }

@@ -19,8 +19,8 @@ struct Coordinate {
 enum class Loss : std::uint8_t { hinge, squared_hinge };
 
 struct DualState {
-  DualState(std::uint64_t seed, Loss loss_, float intercept_square_)
-      : random(seed), loss(loss_), intercept_square(intercept_square_) {}
+  DualState(std::uint64_t seed, bool shuffle_, Loss loss_, float intercept_square_)
+      : random(seed), shuffle(shuffle_), loss(loss_), intercept_square(intercept_square_) {}
 
   Coordinate* coordinates = nullptr;
   std::int32_t* order = nullptr;  // rows; the first `n_active` are visited
@@ -29,6 +29,7 @@ struct DualState {
   const float* scales = nullptr;
 
   Random random;
+  bool shuffle;  // or visit the rows in their order, as some papers write
   Loss loss;
   float intercept_square;  // K gains this constant: the penalised intercept
   float intercept = 0.0f;

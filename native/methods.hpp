@@ -79,6 +79,38 @@ struct SquareTable {
   float dot(const float* weights, float value) const { return weights[0] * value * value; }
 };
 
+// The papers' polynomial sum_k a_k l^k, by Horner's rule; W_j holds the coefficients a.
+struct PowersTable {
+  explicit PowersTable(const TableView& view) : run_time_width(view.width) {}
+  int width() const { return run_time_width; }
+  float dot(const float* weights, const float* payload) const {
+    float sum = weights[width() - 1];
+    for (int k = width() - 2; k >= 0; --k) sum = sum * payload[0] + weights[k];
+    return sum;
+  }
+  int run_time_width;
+};
+
+// Their update: a += step X^-1 m, with m the kernel at the nodes; its first entry may be taken as constant.
+struct NodesTable {
+  explicit NodesTable(const TableView& view)
+      : run_time_width(view.width), n_constant(view.shift), constant(view.data[0]), inverse(view.data + 1) {}
+  int width() const { return run_time_width; }
+  template <class Weight>
+  void add(Weight* weights, const float* payload, Weight step) const {
+    for (int r = 0; r < width(); ++r) {
+      const float* row = inverse + r * width();
+      Weight sum = n_constant ? row[0] * constant : 0;
+      for (int t = n_constant; t < width(); ++t) sum += row[t] * payload[1 + t - n_constant];
+      weights[r] += step * sum;
+    }
+  }
+  int run_time_width;
+  int n_constant;
+  float constant;
+  const float* inverse;
+};
+
 // f(x_i) without intercept. Four partial sums, so that no addition waits for the one before it.
 template <class Row, class Table>
 inline float read_row(const Row& row, const Table& table, const float* weights) {
@@ -191,6 +223,7 @@ void with_reader(const RowsView& rows, const TableView& table, F&& f) {
   if (table.form == TableForm::square) {
     return with_value_rows(rows, [&](const auto& typed_rows) { f(typed_rows, SquareTable(table)); });
   }
+  if (table.form == TableForm::powers) return f(PayloadRows(rows), PowersTable(table));
   with_code_rows(rows, [&](const auto& typed_rows) {
     with_table(table, [&](const auto& typed_table) { f(typed_rows, typed_table); });
   });
@@ -203,6 +236,7 @@ void with_method(const RowsView& rows, const MethodView& method, F&& f) {
   if (read.form == TableForm::value) {
     return with_value_rows(rows, [&](const auto& r) { f(r, ValueTable(read), ValueTable(write)); });
   }
+  if (read.form == TableForm::powers) return f(PayloadRows(rows), PowersTable(read), NodesTable(write));
   with_code_rows(rows, [&](const auto& r) {
     if (read.form == TableForm::pair) {
       if (read.width == 16 && read.shift == 4) return f(r, PairTable<16>(read), DenseTable<16>(write));

@@ -89,4 +89,38 @@ struct SparseValueRows {
   const std::int64_t* start;
 };
 
+// A cell is a pointer to its payload.
+struct PayloadRows {
+  static constexpr bool dense = false;
+  struct Row {
+    const float* payload;
+    const std::int32_t* columns;
+    std::int64_t length;
+    int n_payload;
+    std::int64_t size() const { return length; }
+    std::int64_t column(std::int64_t k) const { return columns[k]; }
+    const float* cell(std::int64_t k) const { return payload + k * n_payload; }
+  };
+
+  explicit PayloadRows(const RowsView& view)
+      : payload(static_cast<const float*>(view.cells)),
+        columns(static_cast<const std::int32_t*>(view.columns)),
+        start(view.row_start),
+        n_payload(view.n_payload) {}
+  Row row(std::int64_t i) const {
+    return {payload + start[i] * n_payload, columns + start[i], start[i + 1] - start[i], n_payload};
+  }
+  void prefetch_start(std::int64_t i) const { __builtin_prefetch(start + i); }
+  void prefetch(std::int64_t i) const {
+    const std::int64_t size = start[i + 1] - start[i];
+    prefetch_bytes(payload + start[i] * n_payload, size * n_payload * sizeof(float));
+    prefetch_bytes(columns + start[i], size * sizeof(std::int32_t));
+  }
+
+  const float* payload;
+  const std::int32_t* columns;
+  const std::int64_t* start;
+  int n_payload;
+};
+
 }  // namespace kernline::KERNLINE_TARGET

@@ -15,6 +15,7 @@ enum class RowKind : std::uint8_t {
   dense_values,     // float32 for every feature
   sparse_values32,  // float32 a non-zero, int32 columns beside it
   sparse_values64,  // float32 a non-zero, int64 columns beside it
+  payload,          // several float32 a non-zero, computed from its value beforehand, int32 columns beside them
 };
 
 struct RowsView {
@@ -23,7 +24,8 @@ struct RowsView {
   std::int64_t n_features;
   const std::int64_t* row_start;  // n_rows + 1 offsets; null when dense
   const void* cells;              // codes, packed words or values
-  const void* columns;            // only for sparse values
+  const void* columns;            // only for sparse values and payloads
+  int n_payload;                  // floats a non-zero, only for payloads
 };
 
 // How a table gives the vector of a code c.
@@ -31,14 +33,16 @@ enum class TableForm : std::uint8_t {
   dense,  // row c of an (n_codes, width) array
   pair,   // two adjacent non-zeros: at c >> shift and the next, weights pairs[c & mask]
   value,  // width 1: the cell is the value itself
-  square, // width 1: the square of the cell's value (read only: the linear kernel's K(x, x))
+  square,  // width 1: the square of the cell's value (read only: the linear kernel's K(x, x))
+  powers,  // 1, l, l^2 ... of the cell's first payload l
+  nodes,   // A m, with m the cell's other payloads: the kernel at the nodes
 };
 
 struct TableView {
   TableForm form;
   int width;
-  int shift;          // pair only
-  const float* data;  // dense: (n_codes, width); pair: (1 << shift, 2)
+  int shift;          // pair: see above; nodes: how many entries of m are constant, 0 or 1
+  const float* data;  // dense: (n_codes, width); pair: (1 << shift, 2); nodes: the constant entry, then A
 };
 
 // A method is a pair of tables: read f_j(u) = phi(u) . W_j, write W_j += step psi(u).

@@ -113,7 +113,7 @@ def test_empty_columns_and_tiny_maxima():
 
 
 class TestRank:
-    even = tables.Hats(power=1.0).build(kernels.Intersection())
+    even = tables.Hats(spacing=1.0).build(kernels.Intersection())
 
     def test_spreads_values_evenly(self):
         X = np.random.default_rng(0).lognormal(0, 3, (5000, 3)) - 1.0

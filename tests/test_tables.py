@@ -56,7 +56,7 @@ def test_hats_are_symmetric_and_positive_definite(kernel):
 
 
 def test_hats_are_exact_at_the_knots(kernel):
-    knots = tables.Knots(16, tables.CROWDED).positions
+    knots = tables.Knots.spaced(16, tables.CROWDED).positions
     pair = tables.Hats().build(kernel)
     u, v = (grid.ravel() for grid in np.meshgrid(knots, knots))
     assert_allclose(approximate(pair, u, v), kernel.scalar(u, v), atol=1e-6)
@@ -64,7 +64,7 @@ def test_hats_are_exact_at_the_knots(kernel):
 
 def test_plame_is_the_papers_chord():
     """Equations 2-4 for chi2, with x the argument that is exact and xi the one in the interval [lower, upper]."""
-    knots = tables.Knots(16, tables.CROWDED).positions
+    knots = tables.Knots.spaced(16, tables.CROWDED).positions
     pair = tables.Plame(15).build(kernels.Chi2())
     x, xi = (pair.grid.values[np.random.default_rng(i).integers(1, pair.grid.values.size, 500)] for i in range(2))
     interval = np.minimum(np.searchsorted(knots, xi, side="right"), 15)
@@ -119,7 +119,7 @@ def test_codes_fit_their_bytes(knots, bits):
     ("make", "message"),
     [
         (lambda: tables.Hats(knots=1).build(kernels.Chi2()), "between 2 and 4096"),
-        (lambda: tables.Hats(power=0.0).build(kernels.Chi2()), "power must be positive"),
+        (lambda: tables.Hats(spacing=0.0).build(kernels.Chi2()), "spacing must be a positive power"),
         (lambda: tables.PolynomialGradient(degree=-1), "degree must be"),
         (lambda: tables.PolynomialGradient(bins=0), "bins must be"),
         (lambda: tables.PolynomialGradient(nodes=(0.1, 0.2)), "3 distinct numbers"),

@@ -13,7 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .tables import DenseTable, PairTable, ValueTable
+from .tables import Table
 
 if TYPE_CHECKING:
     from .solvers import BinaryProblem
@@ -56,17 +56,14 @@ def certify(problem: BinaryProblem, alpha: Array) -> Certificate:
 
 def explicit_features(problem: BinaryProblem) -> tuple[sp.csr_array, sp.csr_array]:
     """The rows with φ, and with s_j ψ, written out: (n_rows, n_features · width), so that K = read @ writeᵀ."""
-    cells, pair = problem.data.to_csr(), problem.pair
-    if isinstance(pair.read, ValueTable) or isinstance(pair.write, ValueTable):
-        values = cells.astype(np.float64)
-        return values, (values * problem.scales[None, :]).tocsr()
-    return _expand(cells, pair.read, np.ones_like(problem.scales)), _expand(cells, pair.write, problem.scales)
+    read, write = problem.pair.read, problem.pair.write
+    return _expand(problem, read, np.ones_like(problem.scales)), _expand(problem, write, problem.scales)
 
 
-def _expand(cells: sp.csr_array, table: DenseTable | PairTable, scales: Array) -> sp.csr_array:
-    rows = table.as_rows()
-    width = rows.shape[1]
-    data = (rows[cells.data] * scales[cells.indices][:, None]).ravel()
-    columns = (cells.indices.astype(np.int64)[:, None] * width + np.arange(width)).ravel()
-    shape = (cells.shape[0], cells.shape[1] * width)
-    return sp.csr_array((data, columns, cells.indptr.astype(np.int64) * width), shape=shape)
+def _expand(problem: BinaryProblem, table: Table, scales: Array) -> sp.csr_array:
+    row_start, columns, cells = problem.data.entries()
+    vectors = table.vectors(cells) * scales[columns][:, None]
+    width = vectors.shape[1]
+    spread = (columns.astype(np.int64)[:, None] * width + np.arange(width)).ravel()
+    shape = (problem.data.n_rows, problem.data.n_features * width)
+    return sp.csr_array((vectors.ravel(), spread, row_start * width), shape=shape)

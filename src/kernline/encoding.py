@@ -22,7 +22,7 @@ No float copy of the data is made: it is read in place, or in small blocks where
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
 
@@ -52,7 +52,7 @@ class EncodedData:
 
     - dense: `cells` is (n_rows, n_features), uint8, uint16 or float32
     - sparse codes: `cells` holds words column << code_bits | code, and `row_start` the n_rows + 1 offsets
-    - sparse values: `cells` float32, with `columns` beside it
+    - sparse values: `cells` float32, with `columns` beside it, and perhaps a `payload`, a row of float32 a cell
     """
 
     shape: tuple[int, int]
@@ -60,6 +60,7 @@ class EncodedData:
     row_start: NDArray[np.int64] | None = None
     columns: NDArray[Any] | None = None
     code_bits: int = 8
+    payload: NDArray[np.float32] | None = None
 
     @property
     def n_rows(self) -> int:
@@ -84,7 +85,7 @@ class EncodedData:
     @property
     def nbytes(self) -> int:
         """Bytes held, offsets included."""
-        arrays = (self.cells[: self.n_cells] if not self.is_dense else self.cells, self.row_start, self.columns)
+        arrays = (self.cells, self.row_start, self.columns, self.payload)
         return sum(array.nbytes for array in arrays if array is not None)
 
     @cached_property
@@ -94,20 +95,26 @@ class EncodedData:
             if self.cells.dtype == np.float32:
                 return _core.Rows.dense_values(self.cells)
             return _core.Rows.dense_codes(self.cells)
+        if self.payload is not None and self.columns is not None:
+            return _core.Rows.payload(self.row_start, self.columns, self.payload, self.n_features)
         if self.columns is not None:
             return _core.Rows.sparse_values(self.row_start, self.columns, self.cells, self.n_features)
         return _core.Rows.packed(self.row_start, self.cells, self.n_features, self.code_bits)
 
-    def to_csr(self) -> sp.csr_array:
-        """Return codes (or values) as a SciPy matrix: for the certificate and for tests, not for speed."""
+    def entries(self) -> tuple[NDArray[np.int64], NDArray[Any], NDArray[Any]]:
+        """Return offsets of the rows, and columns and cells (codes, values or payloads) of their non-zeros."""
         if self.row_start is None:
-            return sp.csr_array(self.cells)
-        cells = self.cells[: self.n_cells]
+            csr = sp.csr_array(self.cells)
+            return csr.indptr.astype(np.int64), csr.indices, csr.data
         if self.columns is not None:
-            return sp.csr_array((cells, self.columns, self.row_start), shape=self.shape)
-        code = (cells & cells.dtype.type((1 << self.code_bits) - 1)).astype(np.int64)
-        columns = (cells >> cells.dtype.type(self.code_bits)).astype(np.int64)
-        return sp.csr_array((code, columns, self.row_start), shape=self.shape)
+            return self.row_start, self.columns, self.cells if self.payload is None else self.payload
+        shift, mask = self.cells.dtype.type(self.code_bits), self.cells.dtype.type((1 << self.code_bits) - 1)
+        return self.row_start, (self.cells >> shift).astype(np.int64), (self.cells & mask).astype(np.int64)
+
+    def to_csr(self) -> sp.csr_array:
+        """Return codes (or values) as a SciPy matrix: for tests, not for speed."""
+        row_start, columns, cells = replace(self, payload=None).entries()
+        return sp.csr_array((cells, columns, row_start), shape=self.shape)
 
     def __getstate__(self) -> dict[str, Any]:
         return {key: value for key, value in self.__dict__.items() if key != "native"}
@@ -151,7 +158,7 @@ class Encoder:
     edges: Array
     levels: Array
     packed: bool
-    n_nonzero: int
+    payload: Any = None
 
     @classmethod
     def fit(
@@ -167,7 +174,7 @@ class Encoder:
     ) -> Encoder:
         """Learn T_j and s_j from X (CSR or 2-d array, validated)."""
         column_range = column_range or ColumnRange.of(X)
-        keeps_raw = scale == "max" and pair.grid is None
+        keeps_raw = scale == "max" and pair.grid is None and pair.payload is None
         offsets = column_range.minimum.copy() if scale == "minmax" else np.zeros(X.shape[1])
         span = np.ones(X.shape[1]) if keeps_raw else column_range.maximum - offsets
         with np.errstate(divide="ignore", over="ignore"):
@@ -183,8 +190,8 @@ class Encoder:
             edge_start=edges[0],
             edges=edges[1],
             levels=edges[2],
-            packed=column_range.density(X.shape[0]) < _PACKED_BELOW,
-            n_nonzero=int(column_range.n_nonzero.sum()),
+            packed=pair.payload is not None or column_range.density(X.shape[0]) < _PACKED_BELOW,
+            payload=pair.payload,
         )
 
     @property
@@ -202,8 +209,11 @@ class Encoder:
     def __getstate__(self) -> dict[str, Any]:
         return {key: value for key, value in self.__dict__.items() if key != "_map"}
 
-    def transform(self, X: Any) -> EncodedData:
-        """Encode X (CSR or 2-d array with the columns of the fit)."""
+    def transform(self, X: Any, *, write: bool = True) -> EncodedData:
+        """Encode X (CSR or 2-d array with the columns of the fit); without `write`, for reading only."""
+        if self.payload is not None:
+            data = self._sparse(X)
+            return replace(data, payload=self.payload.compute(data.cells, write=write))
         if self.grid is None and self._keeps_values():
             if sp.issparse(X):
                 values = np.ascontiguousarray(X.data, dtype=np.float32)
@@ -247,7 +257,7 @@ class Encoder:
             position = _core.encode(self._map, *block, *into, row_end, position, *bits)
             row += n_rows
         columns = columns[:position] if columns is not None else None
-        return EncodedData(X.shape, cells[:position], row_start, columns, *bits)
+        return EncodedData(X.shape, cells[:position], row_start, columns, code_bits=bits[0] if bits else 0)
 
     def _capacity(self, X: Any) -> int:
         """Room for the non-zeros of X: memory that is not written to is not taken."""
@@ -263,6 +273,21 @@ class Encoder:
 
     def _word_type(self, bits: int) -> tuple[int, type[np.uint32] | type[np.uint64]]:
         return (bits, np.uint32) if self.n_features <= 1 << (32 - bits) else (16, np.uint64)
+
+
+def sample_of_values(X: Any, column_range: ColumnRange, scale: Scale, seed: int) -> Array:
+    """About 100,000 non-zero u from random rows: for methods that place their knots by the values."""
+    if scale == "rank":
+        return np.linspace(0.0, 1.0, 1001)[1:]  # ranks are even by construction
+    n_rows = min(X.shape[0], max(1, 100_000 * X.shape[0] // max(1, int(column_range.n_nonzero.sum()))))
+    rows = np.sort(np.random.default_rng(seed).choice(X.shape[0], n_rows, replace=False))
+    sample = sp.coo_array(X[rows])
+    offsets = column_range.minimum if scale == "minmax" else np.zeros(X.shape[1])
+    span = column_range.maximum - offsets
+    columns = sample.coords[1]
+    wide = span[columns] > 0.0
+    unit = (sample.data[wide] - offsets[columns[wide]]) / span[columns[wide]]
+    return unit[unit > 0.0]
 
 
 _NO_EDGES = (np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from numpy.typing import NDArray
 
 from . import _core
 from .encoding import EncodedData
-from .tables import DenseTable, PairTable, Table, TablePair
+from .tables import DenseTable, NodesTable, PairTable, PowersTable, Table, TablePair
 
 Array = NDArray[np.float64]
 
@@ -21,6 +22,11 @@ def native_table(table: Table) -> Any:
     if isinstance(table, PairTable):
         fraction = np.arange(table.steps) / table.steps
         return _core.Table.pair(np.column_stack([1.0 - fraction, fraction]).astype(np.float32), table.width)
+    if isinstance(table, PowersTable):
+        return _core.Table.powers(table.width)
+    if isinstance(table, NodesTable):
+        data = np.append(table.constant or 0.0, table.matrix.ravel()).astype(np.float32)
+        return _core.Table.nodes(data, table.width, table.constant is not None)
     return _core.Table.value()
 
 
@@ -33,13 +39,16 @@ def decision(data: EncodedData, table: Table, weights: NDArray[np.float32], inte
 
 def row_norms(data: EncodedData, pair: TablePair, scales: Array, n_threads: int) -> Array:
     """Σ_j s_j k̂(u_ij, u_ij) for every row: K(x_i, x_i) without the intercept."""
-    if pair.curvature is None:
+    rows = data.native
+    if pair.payload is not None:
+        rows, table = replace(data, cells=pair.payload.norms(data.cells), payload=None).native, _core.Table.value()
+    elif pair.curvature is None:
         table = _core.Table.square()
     else:
         table = _core.Table.dense(np.ascontiguousarray(pair.curvature[:, None], dtype=np.float32))
     out = np.empty((data.n_rows, 1))
     weights = _padded(scales.astype(np.float32)[None, :])
-    _core.decision(data.native, table, weights, np.zeros(1, dtype=np.float32), out, n_threads)
+    _core.decision(rows, table, weights, np.zeros(1, dtype=np.float32), out, n_threads)
     return out[:, 0]
 
 

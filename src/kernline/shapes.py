@@ -52,7 +52,7 @@ class ShapeFunctions:
     def decision(self, X: Any, n_threads: int = 1) -> Array:
         """f(x) of every row (validated CSR or array) and problem."""
         blocks = [
-            decision(self.encoder.transform(X[rows]), self.table, self.weights, self.intercepts, n_threads)
+            decision(self.encoder.transform(X[rows], write=False), self.table, self.weights, self.intercepts, n_threads)
             for rows in self._row_blocks(X)
         ]
         return np.concatenate(blocks) if blocks else np.empty((0, self.n_problems))

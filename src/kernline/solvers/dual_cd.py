@@ -27,11 +27,15 @@ OnEpoch = Callable[[EpochReport], bool]
 
 @dataclass(frozen=True)
 class DualCD:
-    """Stop at a duality gap of `tol` times the primal objective, or after `max_iter` epochs."""
+    """Stop at a duality gap of `tol` times the primal objective, or after `max_iter` epochs.
+
+    Rows come in random order, from `seed`; without `shuffle` in their own, as the papers on PmSVM write.
+    """
 
     tol: float
     max_iter: int = 1000
     seed: int = 0
+    shuffle: bool = True
 
     def solve(
         self, problem: BinaryProblem, on_epoch: OnEpoch | None = None, interrupted: threading.Event | None = None
@@ -60,6 +64,7 @@ class _Run:
             intercept_square=problem.intercept_square,
             squared_hinge=problem.loss == "squared_hinge",
             seed=self.settings.seed,
+            shuffle=self.settings.shuffle,
         )
         self.start = time.perf_counter()
 

@@ -6,61 +6,92 @@ To add a method, write a frozen dataclass with ``build(kernel) -> TablePair`` an
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Protocol, runtime_checkable
+from typing import Any, Protocol, runtime_checkable
 
 from ..kernels import AdditiveKernel, Linear
-from .hats import CROWDED, EVEN, Hats, Knots
+from .explicit import ChebyshevMap, HomogeneousMap, LowDimensionalMap, QuantisedIntersection
+from .hats import Hats
+from .knots import CROWDED, EVEN, Knots, quantile_knots
 from .linear import linear_pair
 from .plame import Plame
+from .pmsvm import PmSVM
 from .polynomial import PolynomialGradient, chebyshev_nodes
-from .table import CodeGrid, DenseTable, PairTable, Table, TablePair, ValueTable
+from .table import CodeGrid, DenseTable, NodesTable, PairTable, PowersTable, Table, TablePair, ValueTable
 
 __all__ = [
     "CROWDED",
     "EVEN",
     "Approximation",
+    "ChebyshevMap",
     "CodeGrid",
     "DenseTable",
     "Hats",
+    "HomogeneousMap",
     "Knots",
+    "LowDimensionalMap",
+    "NodesTable",
     "PairTable",
     "Plame",
+    "PmSVM",
     "PolynomialGradient",
+    "PowersTable",
+    "QuantisedIntersection",
     "Table",
     "TablePair",
     "ValueTable",
     "build",
     "chebyshev_nodes",
+    "get",
     "linear_pair",
+    "quantile_knots",
 ]
 
 
 @runtime_checkable
 class Approximation(Protocol):
-    """Whatever turns a kernel into tables."""
+    """Whatever turns a kernel into tables.
+
+    A method that places its knots by the training data also has ``fitted_to(values)``, which returns it with the knots
+    in place.
+    """
 
     def build(self, kernel: AdditiveKernel) -> TablePair:
         """Return the tables for `kernel`."""
 
 
-# Each name builds its method; `power` spaces the knots, where it has any.
+# Each name makes its method; `spacing` is that of the knots, where it has any.
 BY_NAME: dict[str, Callable[[float], Approximation]] = {
-    "hats": lambda power: Hats(power=power),
-    "plame": lambda power: Plame(power=power),
+    "hats": lambda spacing: Hats(spacing=spacing),
+    "plame": lambda spacing: Plame(spacing=spacing),
+    "pmsvm": lambda _: PmSVM(),
     "pmsvm-lut": lambda _: PolynomialGradient(),
+    "feature-map": lambda _: HomogeneousMap(),
+    "chebyshev": lambda _: ChebyshevMap(),
+    "low-dim": lambda spacing: LowDimensionalMap(spacing=spacing),
+    "hik": lambda _: QuantisedIntersection(),
 }
 
 
-def build(kernel: AdditiveKernel, approximation: str | Approximation, *, power: float = CROWDED) -> TablePair:
-    """Return the tables of a method; `power` spaces the knots of a named one (1: evenly, for ranked values)."""
-    if isinstance(kernel, Linear):
-        return linear_pair()
-    if not isinstance(approximation, str):
-        if isinstance(approximation, Approximation):
-            return approximation.build(kernel)
-    elif approximation in BY_NAME:
-        return BY_NAME[approximation](power).build(kernel)
+def get(approximation: Any, spacing: float = CROWDED) -> Approximation:
+    """Return the method of a name; objects pass through."""
+    if isinstance(approximation, str) and approximation in BY_NAME:
+        return BY_NAME[approximation](spacing)
+    if isinstance(approximation, Approximation):
+        return approximation
     raise ValueError(
         f"approximation={approximation!r} is not known. Choose one of {sorted(BY_NAME)}, or pass an object of "
         "kernline.tables such as tables.Hats(knots=32)."
     )
+
+
+def build(kernel: AdditiveKernel, approximation: str | Approximation, *, values: Any = None) -> TablePair:
+    """Return the tables of a method. The linear kernel needs none, whatever the method.
+
+    `values`, the non-zero u of the training data, is for methods that place their knots by it.
+    """
+    if isinstance(kernel, Linear):
+        return linear_pair()
+    method = get(approximation)
+    if values is not None and hasattr(method, "fitted_to"):
+        method = method.fitted_to(values)
+    return method.build(kernel)

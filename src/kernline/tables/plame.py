@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..kernels import AdditiveKernel
-from .hats import CROWDED, Knots
+from .knots import CROWDED, Knots, Spacing, quantile_knots
 from .table import DenseTable, TablePair
+
+Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -17,21 +20,25 @@ class Plame:
 
     The chord through the interval's ends: for chi2 the slope is 2x²/((x+u)(x+l)) and the intercept 2xlu/((x+u)(x+l)),
     which is interpolation by hats, k_PL(x_i, x) = Σ_q hat_q(x_i) k(c_q, x). Reading takes a number from every knot,
-    writing touches two.
+    writing touches two. `spacing=1` gives the paper's uniform intervals, "quantile" those of equal counts.
 
     Chan, Li, U, Cheng, "PLAME: Piecewise-linear approximate measure for additive kernel SVM", IEEE TKDE 2023.
     """
 
     intervals: int = 15
-    power: float = CROWDED
+    spacing: Spacing = CROWDED
+
+    def fitted_to(self, values: Array) -> Plame:
+        """Return the method with quantile intervals placed by `values`, the non-zero u of the training data."""
+        return replace(self, spacing=quantile_knots(values, self.intervals + 1)) if self.spacing == "quantile" else self
 
     def build(self, kernel: AdditiveKernel) -> TablePair:
         """Return the tables for `kernel`."""
-        knots = Knots(self.intervals + 1, self.power)
+        knots = Knots.spaced(self.intervals + 1, self.spacing)
         grid, hats = knots.grid(), knots.hats()
         read = kernel.scalar(grid.values[:, None], knots.positions[None, :])
         return TablePair(
-            read=DenseTable(np.ascontiguousarray(read, dtype=np.float32)),
+            read=DenseTable.of(read),
             write=hats,
             symmetric=False,
             grid=grid,

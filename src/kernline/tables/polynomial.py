@@ -9,12 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels import AdditiveKernel
+from .pmsvm import LOG_SHIFT
 from .table import CodeGrid, DenseTable, TablePair
 
 Array = NDArray[np.float64]
 
-# ln(x + 0.05) and 0 -> 0.001 are the papers' constants.
-_LOG_SHIFT = 0.05
+# The papers' stand-in for zero.
 _ZERO = 0.001
 
 
@@ -69,12 +69,12 @@ class PolynomialGradient:
         bins = np.arange(self.bins + 1) / self.bins
         values = np.concatenate([[0.0, min(_ZERO, 0.5 / self.bins) if self.bins > 1000 else _ZERO], bins[1:]])
         nodes = self.node_positions
-        read = _lagrange(np.log(nodes + _LOG_SHIFT), np.log(np.concatenate([[0.0], bins]) + _LOG_SHIFT))
+        read = _lagrange(np.log(nodes + LOG_SHIFT), np.log(np.concatenate([[0.0], bins]) + LOG_SHIFT))
         write = kernel.scalar(values[:, None], nodes[None, :])
         read[0] = write[0] = 0.0  # zeros cost nothing
         return TablePair(
-            read=DenseTable(np.ascontiguousarray(read, dtype=np.float32)),
-            write=DenseTable(np.ascontiguousarray(write, dtype=np.float32)),
+            read=DenseTable.of(read),
+            write=DenseTable.of(write),
             symmetric=False,
             grid=CodeGrid(values, np.concatenate([[1e-9], bins[1:]])),
             curvature=kernel.scalar(values, values),

@@ -1,12 +1,17 @@
-"""A table gives the vector of a code; a pair of them, read φ and write ψ, is an additive method.
+"""A table gives the vector of a cell; a pair of them, read φ and write ψ, is an additive method.
 
-read:   f_j(u) = φ(u) · W_j
-write:  W_j   += δ · s_j · ψ(u)
+    read:   f_j(u) = φ(u) · W_j
+    write:  W_j   += δ · s_j · ψ(u)
+
+A cell is a code (DenseTable, PairTable), the value itself (ValueTable), or numbers computed from it beforehand, its
+payload (PowersTable, NodesTable). `vectors(cells)` is what the core's loops compute on the fly, written out in float64:
+the referees use it.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +25,11 @@ class DenseTable:
 
     rows: NDArray[np.float32]
 
+    @classmethod
+    def of(cls, rows: Array) -> DenseTable:
+        """Return the table in the type the core reads."""
+        return cls(np.ascontiguousarray(rows, dtype=np.float32))
+
     @property
     def width(self) -> int:
         """Numbers a feature."""
@@ -28,6 +38,10 @@ class DenseTable:
     def as_rows(self) -> Array:
         """Return the vectors of all codes as a matrix."""
         return self.rows.astype(np.float64)
+
+    def vectors(self, cells: NDArray[Any]) -> Array:
+        """Return the vectors of these codes."""
+        return self.as_rows()[cells]
 
 
 @dataclass(frozen=True)
@@ -46,6 +60,10 @@ class PairTable:
         rows[inside, position[inside] + 1] = step[inside] / self.steps
         return rows
 
+    def vectors(self, cells: NDArray[Any]) -> Array:
+        """Return the vectors of these codes."""
+        return self.as_rows()[cells]
+
 
 @dataclass(frozen=True)
 class ValueTable:
@@ -53,8 +71,43 @@ class ValueTable:
 
     width: int = 1
 
+    def vectors(self, cells: NDArray[Any]) -> Array:
+        """Return the values."""
+        return cells.astype(np.float64)[:, None]
 
-Table = DenseTable | PairTable | ValueTable
+
+@dataclass(frozen=True)
+class PowersTable:
+    """1, l, l², … of the payload's first number."""
+
+    width: int
+
+    def vectors(self, cells: NDArray[Any]) -> Array:
+        """Return the powers."""
+        return np.vander(cells[:, 0].astype(np.float64), self.width, increasing=True)
+
+
+@dataclass(frozen=True)
+class NodesTable:
+    """A·m, with m the payload's other numbers, the kernel at the nodes; `constant`, if given, stands for m's first."""
+
+    matrix: Array
+    constant: float | None = None
+
+    @property
+    def width(self) -> int:
+        """Numbers a feature."""
+        return self.matrix.shape[0]
+
+    def vectors(self, cells: NDArray[Any]) -> Array:
+        """Return A·m."""
+        m = cells[:, 1:].astype(np.float64)
+        if self.constant is not None:
+            m = np.concatenate([np.full((m.shape[0], 1), self.constant), m], axis=1)
+        return m @ self.matrix.T
+
+
+Table = DenseTable | PairTable | ValueTable | PowersTable | NodesTable
 
 
 @dataclass(frozen=True)
@@ -81,7 +134,8 @@ class TablePair:
 
     `curvature[c]` is the code's share of Q_ii, the second derivative of the dual in α_i. In a symmetric pair,
     φ(u)·ψ(v) = φ(v)·ψ(u) is positive definite: the dual is a real quadratic program and the gap a certificate.
-    `grid` and `curvature` are None where rows hold exact values (the linear kernel).
+    Where rows hold exact values, `grid` and `curvature` are None; `payload`, if there is one, computes from u what the
+    tables need. `intercept` tells whether the method has an intercept at all.
     """
 
     read: Table
@@ -89,6 +143,8 @@ class TablePair:
     symmetric: bool
     grid: CodeGrid | None = None
     curvature: Array | None = None
+    payload: Any = None  # a NodePayload (pmsvm.py)
+    intercept: bool = True
 
     @property
     def width(self) -> int:
