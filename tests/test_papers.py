@@ -194,9 +194,9 @@ def test_hik_is_the_intersection_of_integers():
 @pytest.mark.parametrize(
     "family",
     [
-        pytest.param([(tables.HomogeneousMap(n), kernels.Chi2()) for n in (1, 2, 4, 8)], id="feature-map chi2"),
-        pytest.param([(tables.HomogeneousMap(n), kernels.JensenShannon()) for n in (1, 2, 4, 8)], id="feature-map js"),
-        pytest.param([(tables.HomogeneousMap(n), kernels.Intersection()) for n in (1, 2, 4, 8)], id="feature-map hik"),
+        pytest.param([(tables.HomogeneousMap(n), kernels.Chi2()) for n in (1, 3, 6)], id="feature-map chi2"),
+        pytest.param([(tables.HomogeneousMap(n), kernels.JensenShannon()) for n in (1, 3, 6)], id="feature-map js"),
+        pytest.param([(tables.HomogeneousMap(n), kernels.Intersection()) for n in (1, 3, 6)], id="feature-map hik"),
         pytest.param([(tables.ChebyshevMap(n), kernels.Chi2()) for n in (1, 3, 5, 9, 17)], id="chebyshev"),
         pytest.param([(tables.LowDimensionalMap(n), kernels.Chi2()) for n in (1, 2, 3, 5)], id="low-dim chi2"),
         pytest.param(

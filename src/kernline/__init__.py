@@ -1,9 +1,9 @@
 """Kernel SVMs at the cost of linear ones, with a model you can look at."""
 
-from . import datasets, kernels, tables
+from . import analysis, datasets, feature_maps, kernels, tables
 from .additive import AdditiveSVC
 from .shapes import ShapeFunctions
 
 __version__ = "0.1.0"
 
-__all__ = ["AdditiveSVC", "ShapeFunctions", "__version__", "datasets", "kernels", "tables"]
+__all__ = ["AdditiveSVC", "ShapeFunctions", "__version__", "analysis", "datasets", "feature_maps", "kernels", "tables"]

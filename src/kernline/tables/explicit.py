@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..kernels import AdditiveKernel
+from .knots import CROWDED
 from .table import CodeGrid, DenseTable, TablePair
 
 Array = NDArray[np.float64]
@@ -157,8 +158,8 @@ class LowDimensionalMap:
     """
 
     components: int = 7
-    bins: int = 1000
-    spacing: float = 2.0
+    bins: int = 255
+    spacing: float = CROWDED
 
     def __post_init__(self) -> None:
         """Check the settings."""
