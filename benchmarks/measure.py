@@ -45,16 +45,6 @@ def interleave(contestants: dict[str, Callable[[], Any]], rounds: int) -> dict[s
     return best
 
 
-def best_seconds(work: Callable[[], Any], rounds: int = 3) -> float:
-    """Shortest of several runs."""
-    times = []
-    for _ in range(rounds):
-        start = time.perf_counter()
-        work()
-        times.append(time.perf_counter() - start)
-    return min(times)
-
-
 def _reset_peak() -> int:
     """Forget the highest memory use so far; return the present one. Linux only, elsewhere memory is reported as 0."""
     gc.collect()

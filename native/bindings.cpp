@@ -252,6 +252,8 @@ class DualSolver {
     coordinates_.resize(n);
     order_.resize(n);
     for (std::size_t i = 0; i < n; ++i) {
+      const double cost = std::abs(signed_cost(i));
+      require(cost >= 1e-35 && cost <= 1e35 && curvature(i) >= 0.0 && curvature(i) <= 1e35, "costs and curvatures must be within the range of float32");
       coordinates_[i] = {0.0, static_cast<float>(curvature(i)), static_cast<float>(signed_cost(i))};
       order_[i] = static_cast<std::int32_t>(i);
     }
@@ -578,7 +580,6 @@ NB_MODULE(_core, m) {
       .def("copy_alpha", &DualSolver::copy_alpha, exact("out"))
       .def_prop_ro("intercept", [](const DualSolver& s) { return s.state().intercept; })
       .def_prop_ro("n_active", [](const DualSolver& s) { return s.state().n_active; })
-      .def_prop_ro("n_writes", [](const DualSolver& s) { return s.state().n_writes; })
       .def_prop_ro("dual", [](const DualSolver& s) { return s.state().dual; })
       .def_prop_ro("active_gap", [](const DualSolver& s) { return s.state().active_gap; })
       .def_prop_ro("gap", [](const DualSolver& s) { return s.state().gap; })

@@ -92,7 +92,6 @@ inline bool visit(DualState& state, Coordinate& coordinate, const Row& row, cons
   const float step = static_cast<float>(sign * change);
   write_row(row, write, state.weights, step, state.scales);
   state.intercept += step * state.intercept_square;
-  ++state.n_writes;
   return true;
 }
 
@@ -163,9 +162,10 @@ inline bool evaluate(const RowsView& view, const MethodView& method, DualState& 
       state.squared_norm += coordinate.alpha * sign * value;
     }
   });
-  const bool finished = state.evaluated >= state.n_rows;
-  if (finished) state.evaluated = 0;
-  return finished;
+  if (state.evaluated < state.n_rows) return false;
+  state.evaluated = 0;
+  state.dual = state.loss_sum + 0.5 * state.squared_norm - state.gap;
+  return true;
 }
 
 }  // namespace kernline::KERNLINE_TARGET

@@ -37,7 +37,6 @@ struct DualState {
   std::int64_t n_active = 0;
   bool in_epoch = false;
   std::int64_t cursor = 0;  // next position in `order`
-  std::int64_t n_writes = 0;
 
   // Bounds on the projected gradient seen in the last epoch: rows at a bound and beyond them are set aside.
   double upper = std::numeric_limits<double>::infinity();

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <bit>
 #include <cstdint>
-#include <limits>
 #include <stdexcept>
 
 #include "views.hpp"
@@ -165,11 +164,11 @@ void encode_codes(const Source& source, const TransformView& view, const GridVie
   });
 }
 
-// For methods on exact values. `clip` keeps u within [0, 1].
+// For methods on exact values. `clip` keeps u within [0, 1]; without it, what float32 cannot square is cut off.
 template <class Source, class Sink>
 void encode_values(const Source& source, const TransformView& view, bool clip, Sink& sink) {
-  const float low = clip ? 0.0f : -std::numeric_limits<float>::infinity();
-  const float high = clip ? 1.0f : std::numeric_limits<float>::infinity();
+  const float low = clip ? 0.0f : -1e18f;
+  const float high = clip ? 1.0f : 1e18f;
   with_transform(view, [&](const auto& transform) {
     for (std::int64_t i = 0; i < source.n_rows; ++i) {
       source.for_each(i, [&](std::int64_t j, double x) { sink.put(j, std::clamp(transform(x, j), low, high)); });

@@ -1,6 +1,6 @@
 // Exact Gram matrices of additive kernels: out[a, b] = sum_j k(x_aj, y_bj), for non-negative values.
 //
-// Each value x comes with a companion number that the kernel needs of x alone (x log2 x, log2 x), so that a pair costs
+// Each value x comes with a companion number that the kernel needs of x alone (its logarithm), so that a pair costs
 // as few transcendental functions as it can. k(0, y) = 0 for every kernel, so that sparse rows meet only where both are
 // not zero.
 #pragma once
@@ -16,7 +16,7 @@ namespace kernline::KERNLINE_TARGET {
 struct Chi2 {
   double operator()(double x, double, double y, double) const {
     const double sum = x + y;
-    return 2.0 * x * y / (sum + (sum == 0.0 ? 1.0 : 0.0));
+    return 2.0 * x * (y / (sum + (sum == 0.0 ? 1.0 : 0.0)));
   }
 };
 
@@ -24,13 +24,15 @@ struct Intersection {
   double operator()(double x, double, double y, double) const { return x < y ? x : y; }
 };
 
-// (x/2) log2((x+y)/x) + (y/2) log2((x+y)/y) = ((x+y) log2(x+y) - x log2 x - y log2 y) / 2
+// (x/2) log2((x+y)/x) + (y/2) log2((x+y)/y), with r = min/max: max ((1 + r) log2(1 + r) - r log2 r) / 2, in which no two
+// large terms cancel. The companion is log2 x.
 struct JensenShannon {
-  double operator()(double x, double x_log_x, double y, double y_log_y) const {
-    const double sum = x + y;
-    const double positive = sum > 0.0 ? sum : 1.0;
-    const double value = 0.5 * (positive * log2_fast(positive) - x_log_x - y_log_y);
-    return x < y ? (x > 0.0 ? value : 0.0) : (y > 0.0 ? value : 0.0);
+  double operator()(double x, double log_x, double y, double log_y) const {
+    const double smaller = x < y ? x : y, larger = x < y ? y : x;
+    const double r = smaller / (larger > 0.0 ? larger : 1.0);
+    const double log_r = x < y ? log_x - log_y : log_y - log_x;
+    const double value = 0.5 * larger * ((1.0 + r) * log2_1p_fast(r) - r * log_r);
+    return smaller > 0.0 ? value : 0.0;
   }
 };
 

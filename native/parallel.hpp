@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <exception>
+#include <system_error>
 #include <thread>
 #include <vector>
 
@@ -12,20 +13,27 @@ namespace kernline {
 
 template <class F>
 void parallel_for(int n_threads, std::int64_t n, F&& f) {
-  const std::int64_t n_parts = std::clamp<std::int64_t>(n_threads, 1, std::max<std::int64_t>(n, 1));
-  if (n_parts == 1) return f(std::int64_t{0}, n);
+  const std::int64_t n_parts = std::clamp<std::int64_t>(std::min(n_threads, 256), 1, std::max<std::int64_t>(n, 1));
   std::vector<std::exception_ptr> errors(static_cast<std::size_t>(n_parts));
-  std::vector<std::thread> threads;
-  for (std::int64_t part = 0; part < n_parts; ++part) {
-    threads.emplace_back([&, part] {
+  const auto run = [&](std::int64_t part) {
+    try {
+      f(n * part / n_parts, n * (part + 1) / n_parts);
+    } catch (...) {
+      errors[static_cast<std::size_t>(part)] = std::current_exception();
+    }
+  };
+  {
+    std::vector<std::jthread> threads;  // joined when they go out of scope, whatever happens
+    threads.reserve(static_cast<std::size_t>(n_parts));
+    for (std::int64_t part = 1; part < n_parts; ++part) {
       try {
-        f(n * part / n_parts, n * (part + 1) / n_parts);
-      } catch (...) {
-        errors[static_cast<std::size_t>(part)] = std::current_exception();
+        threads.emplace_back(run, part);
+      } catch (const std::system_error&) {
+        run(part);  // the system has no thread to give: do the work here
       }
-    });
+    }
+    run(0);
   }
-  for (auto& thread : threads) thread.join();
   for (const auto& error : errors) {
     if (error) std::rethrow_exception(error);
   }

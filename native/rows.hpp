@@ -16,7 +16,6 @@ inline void prefetch_bytes(const void* begin, std::int64_t n_bytes) {
 
 template <class Cell>
 struct DenseRows {
-  static constexpr bool dense = true;
   struct Row {
     const Cell* cells;
     std::int64_t length;
@@ -37,7 +36,6 @@ struct DenseRows {
 
 template <class Word, int code_bits>
 struct PackedRows {
-  static constexpr bool dense = false;
   struct Row {
     const Word* words;
     std::int64_t length;
@@ -60,7 +58,6 @@ struct PackedRows {
 
 template <class Index>
 struct SparseValueRows {
-  static constexpr bool dense = false;
   struct Row {
     const float* values;
     const Index* columns;
@@ -91,7 +88,6 @@ struct SparseValueRows {
 
 // A cell is a pointer to its payload.
 struct PayloadRows {
-  static constexpr bool dense = false;
   struct Row {
     const float* payload;
     const std::int32_t* columns;

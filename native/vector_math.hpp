@@ -6,15 +6,9 @@
 
 namespace kernline::KERNLINE_TARGET {
 
-// For positive, normal x: x = 2^e m, and log2 m from the series of atanh at s = (m - 1)/(m + 1), |s| <= 0.1716.
-inline double log2_fast(double x) {
-  const std::uint64_t bits = std::bit_cast<std::uint64_t>(x);
-  double m = std::bit_cast<double>((bits & 0x000fffffffffffffu) | 0x3ff0000000000000u);
-  double e = std::bit_cast<double>((bits >> 52) | 0x4330000000000000u) - (0x1p52 + 1023.0);
-  const bool high = m > 1.4142135623730951;
-  m = high ? 0.5 * m : m;
-  e = high ? e + 1.0 : e;
-  const double s = (m - 1.0) / (m + 1.0), q = s * s;
+// (2 / ln 2) atanh s = log2((1 + s)/(1 - s)), for |s| <= 0.1716.
+inline double log2_series(double s) {
+  const double q = s * s;
   double series = 1.0 / 19.0;
   series = series * q + 1.0 / 17.0;
   series = series * q + 1.0 / 15.0;
@@ -25,7 +19,25 @@ inline double log2_fast(double x) {
   series = series * q + 1.0 / 5.0;
   series = series * q + 1.0 / 3.0;
   series = series * q + 1.0;
-  return e + 2.8853900817779268 * s * series;  // 2 / ln 2
+  return 2.8853900817779268 * s * series;
+}
+
+// log2(1 + r) for 0 <= r <= 1, with all digits of a small r.
+inline double log2_1p_fast(double r) {
+  const bool high = r > 0.4142135623730951;
+  const double s = (high ? r - 1.0 : r) / (high ? r + 3.0 : r + 2.0);
+  return (high ? 1.0 : 0.0) + log2_series(s);
+}
+
+// For positive, normal x: x = 2^e m, and log2 m by the series at s = (m - 1)/(m + 1).
+inline double log2_fast(double x) {
+  const std::uint64_t bits = std::bit_cast<std::uint64_t>(x);
+  double m = std::bit_cast<double>((bits & 0x000fffffffffffffu) | 0x3ff0000000000000u);
+  double e = std::bit_cast<double>((bits >> 52) | 0x4330000000000000u) - (0x1p52 + 1023.0);
+  const bool high = m > 1.4142135623730951;
+  m = high ? 0.5 * m : m;
+  e = high ? e + 1.0 : e;
+  return e + log2_series((m - 1.0) / (m + 1.0));
 }
 
 // 2^x for x <= 1000; below -1000 it is zero. Taylor's series on [-1/2, 1/2].

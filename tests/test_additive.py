@@ -108,7 +108,7 @@ class TestGammaScale:
         model = AdditiveSVC(kernel, random_state=0).fit(X, y)
         assert_allclose(model.gamma_ * np.diag(kernel(X)).mean(), 1.0, rtol=0.06)
 
-    @pytest.mark.parametrize("factor", [1e-6, 255.0])
+    @pytest.mark.parametrize("factor", [1e-100, 1e-24, 1e-6, 255.0, 1e40, 1e140])
     @pytest.mark.parametrize("kernel", ["chi2", "linear"])
     def test_makes_the_unit_of_the_data_irrelevant(self, histograms, kernel, factor):
         X, y = histograms
@@ -192,6 +192,19 @@ class TestInput:
         for kernel in ("chi2", "linear"):
             model = AdditiveSVC(kernel, random_state=0)
             assert_allclose(model.fit(wide, y).decision_function(wide), model.fit(X, y).decision_function(X), atol=1e-4)
+
+    def test_strided_sparse_arrays(self, histograms):
+        X, y = histograms
+        strided = sp.csr_array((np.repeat(X.data, 2)[::2], X.indices, X.indptr), shape=X.shape)
+        model = AdditiveSVC(random_state=0)
+        assert_allclose(model.fit(strided, y).decision_function(strided), model.fit(X, y).decision_function(X))
+        assert_allclose(kernels.Chi2()(strided), kernels.Chi2()(X))
+
+    def test_minmax_clips_even_on_data_within_0_and_1(self):
+        X = np.random.default_rng(0).random((60, 3))
+        X[0], X[1] = 0.0, 1.0
+        model = AdditiveSVC("linear", scale="minmax", random_state=0).fit(X, X[:, 0] > 0.5)
+        assert_allclose(model.decision_function([[5.0, 0.5, 0.5]]), model.decision_function([[1.0, 0.5, 0.5]]))
 
     def test_duplicate_entries_are_summed(self):
         data, columns, start = np.array([1.0, 2.0, 3.0, 1.0]), np.array([0, 0, 1, 1]), np.array([0, 2, 3, 4])
@@ -314,8 +327,42 @@ class TestBadInput:
     def test_values_beyond_float32(self):
         X = np.array([[1e300, 0.0], [0.0, 1.0]])
         assert np.isfinite(AdditiveSVC().fit(X, [0, 1]).decision_function(X)).all()
-        with pytest.raises(ValueError, match="column 0 has magnitude 1e"):
-            AdditiveSVC("linear").fit(X, [0, 1])
+        for model in (AdditiveSVC("linear"), AdditiveSVC(scale="minmax")):
+            with pytest.raises(ValueError, match=r"column 0 has magnitude 1e\+300"):
+                model.fit(X, [0, 1])
+        with pytest.raises(ValueError, match=r"takes values up to 1e\+150; X holds 1e\+300"):
+            AdditiveSVC("linear").fit(np.eye(2), [0, 1]).predict(X)
+        with pytest.raises(ValueError, match=r"gamma=1e\+300 makes K\(x, x\) as large as"):
+            AdditiveSVC(gamma=1e300).fit(np.eye(2), [0, 1])
+
+    @pytest.mark.parametrize(
+        ("options", "weight", "message"),
+        [
+            ({"C": 1e-46}, 1.0, "ranges from 1e-46 to 1e-46; float32 needs"),
+            ({"C": 1e39}, 1.0, r"ranges from 1e\+39"),
+            ({"loss": "squared_hinge"}, 1e-60, "ranges from 1e-60 to 1;"),
+            ({"intercept_scaling": 1e160}, 1.0, "intercept_scaling=.* too large"),
+        ],
+    )
+    def test_costs_beyond_float32(self, options, weight, message, digits):
+        weights = np.ones(digits[1].size)
+        weights[0] = weight
+        with pytest.raises(ValueError, match=message):
+            AdditiveSVC(**options).fit(*digits, sample_weight=weights if weight != 1.0 else None)
+
+    @pytest.mark.parametrize("kernel", ["intersection", "linear"])
+    @pytest.mark.parametrize("scale", ["minmax", "rank"])
+    def test_sparse_cannot_stand_for_columns_whose_lowest_value_is_not_zero(self, kernel, scale):
+        X = np.random.default_rng(0).standard_normal((50, 4))
+        model = AdditiveSVC(kernel, scale=scale).fit(X, X[:, 0] > 0)
+        with pytest.raises(ValueError, match=r"zero is not the lowest.*Pass a dense array"):
+            model.predict(sp.csr_array(np.maximum(X, 0.0)))
+        with pytest.raises(ValueError, match="keeps the zeros of a sparse matrix"):
+            AdditiveSVC(kernel, scale=scale).fit(sp.csr_array(X), X[:, 0] > 0)
+
+    def test_a_class_is_not_an_approximation(self, digits):
+        with pytest.raises(ValueError, match=r"approximation=.*is not known"):
+            AdditiveSVC(approximation=tables.Hats).fit(*digits)
 
 
 class TestFit:
@@ -324,6 +371,16 @@ class TestFit:
             ConvergenceWarning, match=r"max_iter=2 epochs.*relative gap of .* where tol=1e-06.*Raise max_iter"
         ):
             AdditiveSVC(tol=1e-6, max_iter=2).fit(*digits)
+
+    def test_a_tighter_tol_is_a_better_solution(self, digits):
+        """Float32 weights drift over thousands of epochs; they are summed anew on the way."""
+        X, y = digits[0], digits[1] == 2
+        loose, tight = (AdditiveSVC(C=10.0, tol=tol, max_iter=20_000, random_state=0).fit(X, y) for tol in (1e-4, 3e-6))
+        assert tight.dual_gap_[0] <= 3e-6 * tight.objective_[0] < loose.dual_gap_[0]
+
+    def test_more_threads_than_the_system_gives(self, digits):
+        scores = AdditiveSVC(random_state=0).fit(*digits).set_params(n_jobs=10_000).decision_function(digits[0])
+        assert np.isfinite(scores).all()
 
     def test_threads_do_not_change_the_result(self, digits):
         scores = [
@@ -406,8 +463,12 @@ class TestShapes:
         rng = np.random.default_rng(0)
         X = rng.random((500, 5))
         shapes = AdditiveSVC(random_state=0).fit(X, X[:, 3] > 0.5).shapes_
-        for data in (X, sp.csr_array(X)):
+        for data in (X, sp.csr_array(X), pd.DataFrame(X), X.tolist()):
             assert shapes.importance(data)[:, 0].argmax() == 3
+        with pytest.raises(ValueError, match="X has 4 features, and the model 5"):
+            shapes.importance(X[:, :4])
+        with pytest.raises(ValueError, match="must be finite"):
+            shapes.evaluate(0, [np.nan])
 
     def test_size(self, digits):
         shapes = AdditiveSVC().fit(*digits).shapes_

@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
 
-from kernline import kernels, tables
+from kernline import AdditiveSVC, kernels, tables
 from kernline.encoding import Encoder
 
-PAIR = tables.Hats().build(kernels.Chi2())
+CHI2 = kernels.Chi2()
+PAIR = tables.Hats().build(CHI2)
 FINE = tables.PolynomialGradient().build(kernels.Chi2())
 
 
@@ -33,7 +34,7 @@ def codes_by_definition(X, grid):
 @settings(max_examples=60, deadline=None)
 def test_codes_are_the_nearest_on_the_grid(X):
     X[np.abs(X) < 1e-3] = 0.0  # relative to the maximum, such values may fall below the smallest code either way
-    codes = Encoder.fit(X, PAIR).transform(X).to_csr().toarray()
+    codes = Encoder.fit(X, PAIR, kernel=CHI2).transform(X).to_csr().toarray()
     assert_array_equal(codes, codes_by_definition(X, PAIR.grid))
 
 
@@ -43,7 +44,7 @@ def test_codes_are_the_nearest_on_the_grid(X):
 def test_layouts_agree(pair, value_type, density):
     rng = np.random.default_rng(0)
     X = (rng.gamma(0.5, 1.0, (50, 30)) * (rng.random((50, 30)) < density)).astype(value_type)
-    encoder = Encoder.fit(X, pair)
+    encoder = Encoder.fit(X, pair, kernel=CHI2)
     reference = encoder.transform(X)
     assert reference.is_dense == (density > 0.5)
     expected = reference.to_csr().toarray()
@@ -58,22 +59,24 @@ def test_layouts_agree(pair, value_type, density):
 @pytest.mark.parametrize("type_", [np.uint8, np.int64, np.float16, bool])
 def test_integers_and_others_are_taken_as_they_are(type_):
     X = np.random.default_rng(0).integers(0, 2 if type_ is bool else 100, (30, 20)).astype(type_)
-    codes = Encoder.fit(X, PAIR).transform(X).to_csr().toarray()
-    assert_array_equal(codes, Encoder.fit(X.astype(float), PAIR).transform(X.astype(float)).to_csr().toarray())
+    codes = Encoder.fit(X, PAIR, kernel=CHI2).transform(X).to_csr().toarray()
+    assert_array_equal(
+        codes, Encoder.fit(X.astype(float), PAIR, kernel=CHI2).transform(X.astype(float)).to_csr().toarray()
+    )
 
 
 def test_size_in_bytes():
     rng = np.random.default_rng(0)
     dense = rng.random((500, 40))
     sparse = sp.random_array((500, 400), density=0.1, format="csr", rng=rng)
-    assert Encoder.fit(dense, PAIR).transform(dense).nbytes == 500 * 40
-    data = Encoder.fit(sparse, PAIR).transform(sparse)
+    assert Encoder.fit(dense, PAIR, kernel=CHI2).transform(dense).nbytes == 500 * 40
+    data = Encoder.fit(sparse, PAIR, kernel=CHI2).transform(sparse)
     assert data.nbytes == 4 * data.n_cells + 8 * 501
 
 
 def test_wide_data_takes_wider_words():
     wide = sp.csr_array(([0.5, 1.0, 0.25], [3, 2**24 + 5, 7], [0, 2, 3]), shape=(2, 2**24 + 10))
-    data = Encoder.fit(wide, PAIR).transform(wide)
+    data = Encoder.fit(wide, PAIR, kernel=CHI2).transform(wide)
     assert data.cells.dtype == np.uint64
     restored = data.to_csr()
     assert_array_equal(restored.indices, wide.indices)
@@ -82,7 +85,7 @@ def test_wide_data_takes_wider_words():
 
 def test_values_decode_to_themselves_within_the_grid():
     X = np.random.default_rng(0).random((200, 10)) * np.logspace(-3, 6, 10)
-    encoder = Encoder.fit(X, PAIR)
+    encoder = Encoder.fit(X, PAIR, kernel=CHI2)
     spacing = np.diff(encoder.grid.values).max()
     assert np.abs((decode(encoder, encoder.transform(X)) - X) / encoder.scales).max() <= 0.5 * spacing
 
@@ -90,7 +93,7 @@ def test_values_decode_to_themselves_within_the_grid():
 def test_an_indicator_is_exact():
     X = np.random.default_rng(0).integers(0, 2, (50, 8)) * 3.0
     for scale in ("max", "minmax", "rank"):
-        data = Encoder.fit(X, PAIR, scale=scale).transform(X)
+        data = Encoder.fit(X, PAIR, scale=scale, kernel=CHI2).transform(X)
         assert set(np.unique(data.to_csr().toarray())) == {0, PAIR.grid.values.size - 1}
 
 
@@ -98,15 +101,15 @@ def test_values_outside_the_training_range_are_clipped():
     X = np.array([[1.0, -2.0], [3.0, 4.0]])
     new = np.array([[9.0, 9.0], [-9.0, -9.0], [0.0, -2.0]])
     for scale in ("minmax", "rank"):
-        codes = Encoder.fit(X, PAIR, scale=scale).transform(new).to_csr().toarray()
+        codes = Encoder.fit(X, PAIR, scale=scale, kernel=CHI2).transform(new).to_csr().toarray()
         assert_array_equal(codes[0], 240)
         assert_array_equal(codes[1], 0)
-    assert Encoder.fit(X[:, :1], PAIR).transform(new[:1, :1]).to_csr().toarray() == 240
+    assert Encoder.fit(X[:, :1], PAIR, kernel=CHI2).transform(new[:1, :1]).to_csr().toarray() == 240
 
 
 def test_empty_columns_and_tiny_maxima():
     X = np.array([[0.0, 1e-310, 5e-324, 2.0], [0.0, 0.0, 0.0, 1.0]])
-    encoder = Encoder.fit(X, PAIR)
+    encoder = Encoder.fit(X, PAIR, kernel=CHI2)
     codes = encoder.transform(np.full((1, 4), 7.0)).to_csr().toarray()
     assert_array_equal(codes, [[0, 0, 0, 240]])
     assert np.isfinite(encoder.scales).all()
@@ -117,13 +120,13 @@ class TestRank:
 
     def test_spreads_values_evenly(self):
         X = np.random.default_rng(0).lognormal(0, 3, (5000, 3)) - 1.0
-        encoder = Encoder.fit(X, self.even, scale="rank")
+        encoder = Encoder.fit(X, self.even, scale="rank", kernel=CHI2)
         unit = encoder.grid.values[encoder.transform(X).to_csr().toarray()]
         assert_allclose(np.quantile(unit, [0.1, 0.5, 0.9], axis=0).T, np.tile([0.1, 0.5, 0.9], (3, 1)), atol=0.04)
 
     def test_few_values_get_a_knot_each(self):
         X = np.random.default_rng(0).choice([0.0, 1.0, 5.0, 7.0, 1000.0], (200, 2))
-        encoder = Encoder.fit(X, self.even, scale="rank")
+        encoder = Encoder.fit(X, self.even, scale="rank", kernel=CHI2)
         codes = np.unique(encoder.transform(X).to_csr().toarray())
         assert_array_equal(codes % 16, 0)
         assert codes.size == 5
@@ -131,13 +134,13 @@ class TestRank:
     def test_sparse_and_dense_agree(self):
         rng = np.random.default_rng(0)
         X = rng.gamma(1.0, 1.0, (400, 5)) * (rng.random((400, 5)) < 0.5)
-        dense, sparse = (Encoder.fit(data, self.even, scale="rank") for data in (X, sp.csr_array(X)))
+        dense, sparse = (Encoder.fit(data, self.even, scale="rank", kernel=CHI2) for data in (X, sp.csr_array(X)))
         assert_allclose(dense.edges, sparse.edges)
         assert_array_equal(dense.transform(X).to_csr().toarray(), sparse.transform(sp.csr_array(X)).to_csr().toarray())
 
     def test_one_value_in_most_rows(self):
         X = np.concatenate([np.full(900, 3.0), np.linspace(4, 5, 100)])[:, None]
-        encoder = Encoder.fit(X, self.even, scale="rank")
+        encoder = Encoder.fit(X, self.even, scale="rank", kernel=CHI2)
         assert (np.diff(encoder.edges) > 0).all()
         assert (np.diff(encoder.levels) > 0).all()
         codes = encoder.transform(np.array([[3.0], [4.0], [5.0]])).to_csr().toarray().ravel()
@@ -146,9 +149,17 @@ class TestRank:
     def test_weights_are_repetitions(self):
         X = np.random.default_rng(0).random((60, 2))
         weight = np.random.default_rng(1).integers(1, 4, 60).astype(float)
-        weighted = Encoder.fit(X, self.even, scale="rank", sample_weight=weight)
-        repeated = Encoder.fit(np.repeat(X, weight.astype(int), axis=0), self.even, scale="rank")
+        weighted = Encoder.fit(X, self.even, scale="rank", sample_weight=weight, kernel=CHI2)
+        repeated = Encoder.fit(np.repeat(X, weight.astype(int), axis=0), self.even, scale="rank", kernel=CHI2)
         assert_allclose(weighted.edges, repeated.edges)
+
+    def test_a_rare_feature_the_sample_missed_is_kept(self, monkeypatch):
+        monkeypatch.setattr("kernline.encoding._RANK_ROWS", 50)
+        X = np.zeros((1000, 2))
+        X[:, 0], X[777, 1] = np.arange(1000), 3.0
+        for data in (X, sp.csr_array(X)):
+            encoder = Encoder.fit(data, self.even, scale="rank", kernel=CHI2)
+            assert encoder.transform(data).to_csr().toarray()[777, 1] == 240
 
 
 class TestLinear:
@@ -156,33 +167,35 @@ class TestLinear:
 
     def test_values_are_kept(self):
         X = np.random.default_rng(0).standard_normal((40, 6))
-        assert_allclose(Encoder.fit(X, self.pair).transform(X).cells, X, rtol=1e-7)
+        assert_allclose(Encoder.fit(X, self.pair, kernel=CHI2).transform(X).cells, X, rtol=1e-7)
         sparse = sp.random_array((40, 60), density=0.1, format="csr", rng=0)
         assert_allclose(
-            Encoder.fit(sparse, self.pair).transform(sparse).to_csr().toarray(), sparse.toarray(), rtol=1e-7
+            Encoder.fit(sparse, self.pair, kernel=CHI2).transform(sparse).to_csr().toarray(),
+            sparse.toarray(),
+            rtol=1e-7,
         )
         mostly_zero = sparse.toarray()
-        data = Encoder.fit(mostly_zero, self.pair).transform(mostly_zero)
+        data = Encoder.fit(mostly_zero, self.pair, kernel=CHI2).transform(mostly_zero)
         assert not data.is_dense
         assert_allclose(data.to_csr().toarray(), mostly_zero, rtol=1e-7)
 
     def test_float32_is_not_copied(self):
         X = np.random.default_rng(0).random((40, 6), dtype=np.float32)
-        assert np.shares_memory(Encoder.fit(X, self.pair).transform(X).cells, X)
+        assert np.shares_memory(Encoder.fit(X, self.pair, kernel=CHI2).transform(X).cells, X)
         sparse = sp.random_array((40, 60), density=0.1, format="csr", rng=0, dtype=np.float32)
-        assert np.shares_memory(Encoder.fit(sparse, self.pair).transform(sparse).cells, sparse.data)
+        assert np.shares_memory(Encoder.fit(sparse, self.pair, kernel=CHI2).transform(sparse).cells, sparse.data)
 
     def test_minmax_and_rank_give_fractions(self):
         X = np.random.default_rng(0).standard_normal((500, 3))
-        minmax = Encoder.fit(X, self.pair, scale="minmax").transform(X).cells
+        minmax = Encoder.fit(X, self.pair, scale="minmax", kernel=CHI2).transform(X).cells
         assert_allclose(minmax, (X - X.min(0)) / (X.max(0) - X.min(0)), atol=1e-6)
-        rank = Encoder.fit(X, self.pair, scale="rank").transform(X).cells
+        rank = Encoder.fit(X, self.pair, scale="rank", kernel=CHI2).transform(X).cells
         assert_allclose(np.sort(rank[:, 0]), np.linspace(0, 1, 500), atol=0.01)
 
 
 def test_pickles():
     X = np.random.default_rng(0).random((10, 4))
-    encoder = Encoder.fit(X, PAIR)
+    encoder = Encoder.fit(X, PAIR, kernel=CHI2)
     data = encoder.transform(X)
     data.native  # noqa: B018  (the core's view is made on demand, and is not part of the state)
     assert_array_equal(pickle.loads(pickle.dumps(encoder)).transform(X).cells, pickle.loads(pickle.dumps(data)).cells)
@@ -197,8 +210,15 @@ class TestHostileSparse:
     )
     def test_indices_outside(self, part, values):
         good = sp.csr_array(np.array([[1.0, 0.0], [0.0, 2.0]]))
-        encoder = Encoder.fit(good, PAIR)
+        encoder = Encoder.fit(good, PAIR, kernel=CHI2)
         bad = good.copy()
         setattr(bad, part, np.array(values, dtype=np.int32))
         with pytest.raises(ValueError, match="sparse X"):
             encoder.transform(bad)
+
+    def test_refused_before_anything_is_done_with_it(self):
+        bad = sp.csr_array(np.eye(4))
+        bad.indptr[3] = 10**6
+        for use in (kernels.Chi2(), kernels.Hellinger(), lambda X: AdditiveSVC("linear").fit(X, [0, 1, 0, 1])):
+            with pytest.raises(ValueError, match=r"indptr|index pointer"):
+                use(bad)

@@ -31,7 +31,7 @@ def data():
 
 
 def one_epoch(X, y, pair):
-    encoder = Encoder.fit(X, pair)
+    encoder = Encoder.fit(X, pair, kernel=kernels.Chi2())
     encoded = encoder.transform(X)
     norms = row_norms(encoded, pair, encoder.scales, n_threads=1)
     problem = BinaryProblem(encoded, pair, encoder.scales, y, np.full(y.size, C), norms, intercept_square=0.0)
@@ -255,7 +255,7 @@ def test_pmsvm_has_no_intercept_unless_asked(digits):
 
 def test_pmsvm_takes_twenty_bytes_a_value(data):
     pair = tables.PmSVM(shortcut=True).build(kernels.Chi2())
-    encoded = Encoder.fit(data[0], pair).transform(data[0])
+    encoded = Encoder.fit(data[0], pair, kernel=kernels.Chi2()).transform(data[0])
     assert encoded.nbytes == 20 * encoded.n_cells + 8 * 81
 
 

@@ -16,7 +16,7 @@ from .conftest import KERNELS
 
 
 def make_problem(X, y, pair, *, C=1.0, loss="hinge", intercept_square=1.0, gamma=None):
-    encoder = Encoder.fit(X, pair)
+    encoder = Encoder.fit(X, pair, kernel=kernels.Chi2())
     data = encoder.transform(X)
     norms = row_norms(data, pair, encoder.scales, n_threads=1)
     gamma = gamma or 1.0 / norms.mean()
@@ -148,4 +148,4 @@ def test_reports_every_epoch_and_stops_when_asked(histograms):
 def test_dual_never_falls(histograms):
     problem = make_problem(*histograms, tables.Hats().build(kernels.Chi2()), C=10.0)
     history = DualCD(tol=1e-5).solve(problem).history
-    assert (np.diff([report.dual for report in history]) >= -1e-7 * history[-1].dual).all()
+    assert (np.diff([report.dual for report in history]) >= -1e-6 * history[-1].dual).all()

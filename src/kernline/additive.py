@@ -28,7 +28,8 @@ from .threads import thread_count
 
 Array = NDArray[np.float64]
 
-_LARGEST_NORM = 1e30
+# What is computed in float32 must keep clear of its limits.
+_LARGEST = 1e30
 
 
 class AdditiveSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
@@ -63,7 +64,7 @@ class AdditiveSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         The constant is the square of this times the mean of K(x_i, x_i). A larger one penalises the intercept less, and
         slows the fit: at 10, about tenfold, for no accuracy on the data we measured.
     tol : float, default=0.01
-        Stop at a duality gap of tol times the objective.
+        Stop at a duality gap of tol times the objective. Below about 1e-5, float32 may not get there.
     max_iter : int, default=1000
         Most passes over the data, a problem.
     class_weight : dict, "balanced" or None, default=None
@@ -168,7 +169,7 @@ class AdditiveSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             pair,
             scale=self.scale,
             column_range=found,
-            homogeneous=kernel.homogeneous,
+            kernel=kernel,
             sample_weight=weight,
             seed=seed,
         )
@@ -187,15 +188,16 @@ class AdditiveSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         norms = row_norms(data, pair, encoder.scales / unit, thread_count(self.n_jobs))
         mean = float(np.average(norms, weights=weight)) or 1.0
         factor = 1.0 / mean if self.gamma == "scale" else float(self.gamma) * unit
-        if not factor * norms.max(initial=0.0) < _LARGEST_NORM:
+        if not factor * norms.max(initial=0.0) < _LARGEST:
             raise ValueError(
                 f"gamma={self.gamma!r} makes K(x, x) as large as {factor * norms.max():.3g}, too large for float32. "
                 "Pass gamma='scale', or scale the data."
             )
         self.gamma_ = factor / unit
-        intercept_square = (
-            float(self.intercept_scaling) ** 2 * factor * mean if self.fit_intercept and pair.intercept else 0.0
-        )
+        constant = float(self.intercept_scaling) if self.fit_intercept and pair.intercept else 0.0
+        intercept_square = constant * constant * factor * mean
+        if not intercept_square < _LARGEST:
+            raise ValueError(f"intercept_scaling={self.intercept_scaling:g} is too large for float32; try 10 at most.")
         return partial(
             BinaryProblem,
             data=data,
@@ -210,10 +212,15 @@ class AdditiveSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """C_i = C · sample_weight_i · class_weight of y_i."""
         weight = np.ones(number.size) if weight is None else weight
         factors = compute_class_weight(self.class_weight, classes=classes, y=classes[number], sample_weight=weight)
-        cost = self.C * weight * factors[number]
-        if not (cost > 0.0).all():
+        if not (factors > 0.0).all():
             raise ValueError(
                 "class_weight: every weight must be positive. To leave a class out, leave out its samples."
+            )
+        cost = self.C * weight * factors[number]
+        if not (cost.min() >= 1.0 / _LARGEST and cost.max() <= _LARGEST):
+            raise ValueError(
+                f"C times the weights ranges from {cost.min():.3g} to {cost.max():.3g}; float32 needs it between "
+                f"{1.0 / _LARGEST:g} and {_LARGEST:g}."
             )
         return cost
 
@@ -273,7 +280,7 @@ class AdditiveSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     def decision_function(self, X: Any) -> Array:
         """Scores: one a row for two classes, positive for classes_[1]; else one a row and class."""
         check_is_fitted(self)
-        X = validation.check_new_data(self, X, kernels.get(self.kernel, self.p), self.scale)
+        X = validation.check_new_data(self, X, self.shapes_.encoder)
         scores = self.shapes_.decision(X, thread_count(self.n_jobs))
         return scores[:, 0] if scores.shape[1] == 1 else scores
 

@@ -27,7 +27,7 @@ from sklearn.model_selection import train_test_split
 
 _LIBSVM = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets"
 _MNIST = "https://ossci-datasets.s3.amazonaws.com/mnist"
-_FASHION = "https://fashion-mnist.s3-website.eu-central-1.amazonaws.com"
+_FASHION = "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com"
 
 
 class Dataset(NamedTuple):

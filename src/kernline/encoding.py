@@ -31,6 +31,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from . import _core
+from .kernels import AdditiveKernel
 from .tables import CodeGrid, TablePair
 
 Array = NDArray[np.float64]
@@ -136,9 +137,9 @@ class ColumnRange:
         for block in _native_blocks(X):
             _core.column_range(*block, found.minimum, found.maximum, found.n_nonzero)
         if sp.issparse(X):
-            implicit = np.bincount(X.indices, minlength=n_features) < n_rows
-            found.minimum[implicit] = np.minimum(found.minimum[implicit], 0.0)
-            found.maximum[implicit] = np.maximum(found.maximum[implicit], 0.0)
+            has_zero = found.n_nonzero < n_rows
+            found.minimum[has_zero] = np.minimum(found.minimum[has_zero], 0.0)
+            found.maximum[has_zero] = np.maximum(found.maximum[has_zero], 0.0)
         return found
 
     def density(self, n_rows: int) -> float:
@@ -158,6 +159,8 @@ class Encoder:
     edges: Array
     levels: Array
     packed: bool
+    clips: bool = True  # to [0, 1]; False for the linear kernel on raw values
+    nonnegative_for: str = ""  # the kernel that refuses negative values, if it does
     payload: Any = None
 
     @classmethod
@@ -168,19 +171,23 @@ class Encoder:
         *,
         scale: Scale = "max",
         column_range: ColumnRange | None = None,
-        homogeneous: bool = True,
+        kernel: AdditiveKernel,
         sample_weight: Array | None = None,
         seed: int = 0,
     ) -> Encoder:
         """Learn T_j and s_j from X (CSR or 2-d array, validated)."""
         column_range = column_range or ColumnRange.of(X)
-        keeps_raw = scale == "max" and pair.grid is None and pair.payload is None
+        is_linear = scale == "max" and pair.grid is None and pair.payload is None
         offsets = column_range.minimum.copy() if scale == "minmax" else np.zeros(X.shape[1])
-        span = np.ones(X.shape[1]) if keeps_raw else column_range.maximum - offsets
+        span = np.full(X.shape[1], _unit(column_range)) if is_linear else column_range.maximum - offsets
         with np.errstate(divide="ignore", over="ignore"):
             factors = np.where(span > 0.0, 1.0 / span, 0.0)
         factors[~np.isfinite(factors)] = 0.0  # a column of zeros, or too small to divide by
-        scales = span if scale == "max" and homogeneous else np.ones(X.shape[1])
+        scales = np.ones(X.shape[1])
+        if is_linear:
+            scales = span**2
+        elif scale == "max" and kernel.homogeneous:
+            scales = span
         edges = _rank_edges(X, column_range, pair, sample_weight, seed) if scale == "rank" else _NO_EDGES
         return cls(
             grid=pair.grid,
@@ -191,6 +198,8 @@ class Encoder:
             edges=edges[1],
             levels=edges[2],
             packed=pair.payload is not None or column_range.density(X.shape[0]) < _PACKED_BELOW,
+            clips=not is_linear,
+            nonnegative_for=kernel.name if kernel.nonnegative and scale == "max" else "",
             payload=pair.payload,
         )
 
@@ -199,12 +208,27 @@ class Encoder:
         """Columns the encoder was fitted on."""
         return self.offsets.size
 
+    def column(self, j: int) -> Encoder:
+        """Return the encoder of feature j alone."""
+        here = slice(j, j + 1)
+        edges = slice(*self.edge_start[j : j + 2]) if self.edge_start.size else slice(0)
+        return replace(
+            self,
+            offsets=self.offsets[here],
+            factors=self.factors[here],
+            scales=self.scales[here],
+            edge_start=np.array([0, edges.stop - edges.start]) if self.edge_start.size else self.edge_start,
+            edges=self.edges[edges],
+            levels=self.levels[edges],
+        )
+
     @cached_property
     def _map(self) -> Any:
         grid = self.grid or CodeGrid(np.zeros(1), np.zeros(0))
         thresholds = grid.thresholds.astype(np.float32)
-        clip = not self._keeps_values()
-        return _core.CodeMap(thresholds, self.offsets, self.factors, self.edge_start, self.edges, self.levels, clip)
+        return _core.CodeMap(
+            thresholds, self.offsets, self.factors, self.edge_start, self.edges, self.levels, self.clips
+        )
 
     def __getstate__(self) -> dict[str, Any]:
         return {key: value for key, value in self.__dict__.items() if key != "_map"}
@@ -223,7 +247,7 @@ class Encoder:
         return self._sparse(X) if self.packed else self._dense(X)
 
     def _keeps_values(self) -> bool:
-        return not self.edge_start.size and not self.offsets.any() and bool((self.factors == 1.0).all())
+        return not self.clips and bool((self.factors == 1.0).all())
 
     def _dense(self, X: Any) -> EncodedData:
         cell_type = np.float32 if self.grid is None else np.uint8 if self.grid.code_bits == 8 else np.uint16
@@ -263,16 +287,23 @@ class Encoder:
         """Room for the non-zeros of X: memory that is not written to is not taken."""
         if sp.issparse(X):
             return int(X.nnz)
-        return int(np.count_nonzero(X)) if self._keeps_zeros() else int(X.size)
+        return int(np.count_nonzero(X)) if self.keeps_zeros else int(X.size)
 
-    def _keeps_zeros(self) -> bool:
-        """Whether zero stays zero in every column."""
+    @property
+    def keeps_zeros(self) -> bool:
+        """Whether zero stays zero in every column, so that a sparse matrix can be encoded."""
         if self.edge_start.size:
             return bool((self.edges[self.edge_start[:-1]] >= 0.0).all())
         return bool((self.offsets >= 0.0).all())
 
     def _word_type(self, bits: int) -> tuple[int, type[np.uint32] | type[np.uint64]]:
         return (bits, np.uint32) if self.n_features <= 1 << (32 - bits) else (16, np.uint64)
+
+
+def _unit(column_range: ColumnRange) -> float:
+    """1, or the largest magnitude where float32 could not hold the squares of such values."""
+    largest = max(-column_range.minimum.min(initial=0.0), column_range.maximum.max(initial=0.0))
+    return 1.0 if 1e-9 < largest < 1e9 or largest == 0.0 else float(largest)
 
 
 def sample_of_values(X: Any, column_range: ColumnRange, scale: Scale, seed: int) -> Array:
@@ -317,8 +348,10 @@ def _rank_edges(
             column, column_weight = np.asarray(sample[:, j], dtype=np.float64), weight
         above = column > base
         points = _quantile_points(column[above], column_weight[above], width)
-        edges.append(np.concatenate([[base], points[0]]))
-        levels.append(np.concatenate([[0.0], points[1]]))
+        # The sample may have missed the largest value, or all values of a rare feature.
+        top = [column_range.maximum[j]] if column_range.maximum[j] > max([base, *points[0][-1:]]) else []
+        edges.append(np.concatenate([[base], points[0], top]))
+        levels.append(np.concatenate([[0.0], points[1], [1.0 for _ in top]]))
     start = np.concatenate([[0], np.cumsum([e.size for e in edges])]).astype(np.int64)
     return start, np.concatenate(edges).astype(np.float64), np.concatenate(levels)
 
@@ -337,7 +370,8 @@ def _quantile_points(values: Array, weight: Array, width: int) -> tuple[Array, A
     return distinct[kept], (steps - last) / steps
 
 
-def _row_blocks(X: Any) -> Iterator[slice]:
+def row_blocks(X: Any) -> Iterator[slice]:
+    """Rows of about a million values, at least one."""
     values = X.nnz if sp.issparse(X) else X.size
     step = max(1, _BLOCK_VALUES * X.shape[0] // max(1, values))
     for begin in range(0, X.shape[0], step):
@@ -348,15 +382,16 @@ def _native_blocks(X: Any) -> Iterator[tuple[Any, ...]]:
     """X in the types the core takes: whole where it has them already, else in small converted blocks."""
     native = X.dtype in (np.float32, np.float64)
     if sp.issparse(X):
-        data = X.data if native else X.data.astype(np.float64)
-        indices = X.indices.astype(X.indptr.dtype, copy=False)
-        for rows in _row_blocks(X):
-            yield X.indptr[rows.start : rows.stop + 1], indices, data
+        for rows in row_blocks(X):
+            start = X.indptr[rows.start : rows.stop + 1]
+            entries = slice(start[0], start[-1])
+            data = X.data[entries] if native else X.data[entries].astype(np.float64)
+            yield start - start[0], X.indices[entries].astype(start.dtype, copy=False), data
     elif native and X.flags.c_contiguous:
-        for rows in _row_blocks(X):
+        for rows in row_blocks(X):
             yield (X[rows],)
     else:
-        for rows in _row_blocks(X):
+        for rows in row_blocks(X):
             yield (np.ascontiguousarray(X[rows], dtype=np.float64),)
 
 

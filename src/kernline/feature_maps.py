@@ -76,7 +76,7 @@ class AdditiveKernelMap(TransformerMixin, BaseEstimator):
         pair = self._pair(kernel)
         assert isinstance(pair.read, tables.DenseTable)
         self._features = pair.read.as_rows()
-        self._encoder = Encoder.fit(X, pair, column_range=found, homogeneous=kernel.homogeneous)
+        self._encoder = Encoder.fit(X, pair, column_range=found, kernel=kernel)
         self.n_components_ = self._features.shape[1]
         return self
 
@@ -99,7 +99,7 @@ class AdditiveKernelMap(TransformerMixin, BaseEstimator):
     def transform(self, X: Any) -> Any:
         """Return the mapped data, sparse where X is: (n_samples, n_features · n_components_)."""
         check_is_fitted(self)
-        X = validation.check_new_data(self, X, kernels.get(self.kernel), "max")
+        X = validation.check_new_data(self, X, self._encoder)
         row_start, columns, codes = self._encoder.transform(X).entries()
         features = self._features[codes] * np.sqrt(self._encoder.scales)[columns][:, None]
         places = columns.astype(np.int64)[:, None] * self.n_components_ + np.arange(self.n_components_)

@@ -27,12 +27,12 @@ def gram_matrix(kernel: AdditiveKernel, X: Any, Y: Any = None) -> Array:
     if kernel.nonnegative:
         _check_nonnegative(kernel, X)
         _check_nonnegative(kernel, Y)
-    if kernel.name == "linear":
-        return _product(X, Y)
-    if kernel.name == "hellinger" or getattr(kernel, "p", None) == 0.0:
-        return _product(np.sqrt(X), np.sqrt(Y))
     if sp.issparse(X) or sp.issparse(Y):
-        X, Y = _canonical_csr(X), _canonical_csr(Y)
+        X, Y = canonical_csr(X), canonical_csr(Y)
+    if kernel.native_name == "linear":
+        return _product(X, Y)
+    if kernel.native_name == "hellinger":
+        return _product(np.sqrt(X), np.sqrt(Y))
     out = np.empty((X.shape[0], Y.shape[0]))
     if kernel.native_name is None:
         _fill_by_formula(kernel, X, Y, out)
@@ -54,11 +54,16 @@ def _product(X: Any, Y: Any) -> Array:
     return np.asarray(product.toarray() if sp.issparse(product) else product)
 
 
-def _canonical_csr(X: Any) -> sp.csr_array:
+def canonical_csr(X: Any) -> sp.csr_array:
+    """CSR with sound indices, contiguous arrays, and each column once in a row: two entries for a cell are summed."""
     X = sp.csr_array(X)
+    X.check_format(full_check=True)
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
+    if not (X.data.flags.c_contiguous and X.indices.flags.c_contiguous and X.indptr.flags.c_contiguous):
+        arrays = (np.ascontiguousarray(part) for part in (X.data, X.indices, X.indptr))
+        X = sp.csr_array(tuple(arrays), shape=X.shape)
     return X
 
 

@@ -39,7 +39,7 @@ class AdditiveKernel:
 
     @property
     def native_name(self) -> str | None:
-        """The core's loop that computes this kernel's Gram matrix, if it has one."""
+        """What computes this kernel's Gram matrix, if there is more than the formula (gram.py)."""
         return None
 
     def scalar(self, u: ArrayLike, v: ArrayLike) -> Array:
@@ -67,6 +67,11 @@ class Linear(AdditiveKernel):
         """False: its degree is two."""
         return False
 
+    @property
+    def native_name(self) -> str:
+        """A matrix product."""
+        return "linear"
+
     def scalar(self, u: ArrayLike, v: ArrayLike) -> Array:
         """Return uv."""
         return np.multiply(u, v, dtype=np.float64)
@@ -87,7 +92,7 @@ class Chi2(AdditiveKernel):
         """Return 2uv / (u + v), and 0 where both are 0."""
         u, v = _pair(u, v)
         total = u + v
-        return np.divide(2.0 * u * v, total, out=np.zeros_like(total), where=total > 0.0)
+        return 2.0 * u * np.divide(v, total, out=np.zeros_like(total), where=total > 0.0)
 
 
 @dataclass(frozen=True)
@@ -112,6 +117,11 @@ class Hellinger(AdditiveKernel):
 
     name: ClassVar[str] = "hellinger"
 
+    @property
+    def native_name(self) -> str:
+        """A matrix product of square roots."""
+        return "hellinger"
+
     def scalar(self, u: ArrayLike, v: ArrayLike) -> Array:
         """Return √(uv), without overflow."""
         u, v = _pair(u, v)
@@ -132,14 +142,16 @@ class JensenShannon(AdditiveKernel):
     def scalar(self, u: ArrayLike, v: ArrayLike) -> Array:
         """Return the formula, and its limit 0 where either is 0."""
         u, v = _pair(u, v)
-        both = (u > 0.0) & (v > 0.0)
-        x, y = np.where(both, u, 1.0), np.where(both, v, 1.0)
-        value = (x * np.log1p(y / x) + y * np.log1p(x / y)) / np.log(4.0)  # log₂(1 + y/x): no digits lost
-        return np.where(both, value, 0.0)
+        smaller, larger = np.minimum(u, v), np.maximum(u, v)
+        both = smaller > 0.0
+        # with r = min/max ≤ 1 it is max/2 · ((1 + r) log₂(1 + r) − r log₂ r), in which no digits are lost
+        r = np.divide(smaller, larger, out=np.zeros_like(larger), where=both)
+        log_r = np.log(np.where(both, smaller, 1.0)) - np.log(np.where(both, larger, 1.0))
+        return larger * ((1.0 + r) * np.log1p(r) - r * log_r) / np.log(4.0)
 
     def companion(self, u: Array) -> Array:
-        """Return u log₂ u."""
-        return u * np.log2(np.where(u > 0.0, u, 1.0))
+        """Return log₂ u, and 0 for 0."""
+        return np.log2(np.where(u > 0.0, u, 1.0))
 
 
 @dataclass(frozen=True)
@@ -163,10 +175,10 @@ class PowerMean(AdditiveKernel):
 
     @property
     def native_name(self) -> str | None:
-        """The core's loop: the special cases have their own."""
-        if self.p == 0.0:
+        """The core's loop: the special cases have their own, and next to p = 0 the formula needs more care."""
+        if -1e-3 < self.p < 0.0:
             return None
-        return {-1.0: "chi2", -math.inf: "intersection"}.get(self.p, "power_mean")
+        return {0.0: "hellinger", -1.0: "chi2", -math.inf: "intersection"}.get(self.p, "power_mean")
 
     def scalar(self, u: ArrayLike, v: ArrayLike) -> Array:
         """Return min·((1 + r⁻ᵖ)/2)^(1/p) with r = min/max: the same mean, and no power overflows."""
@@ -179,7 +191,11 @@ class PowerMean(AdditiveKernel):
         if self.p == -math.inf:
             return smaller
         ratio = np.divide(smaller, larger, out=np.zeros_like(larger), where=larger > 0.0)
-        return smaller * (0.5 + 0.5 * ratio**-self.p) ** (1.0 / self.p)
+        if self.p > -1e-3:
+            # √(uv) cosh(z)^(1/p) with z = p/2 · ln(u/v): the mean again, and ln cosh z = z²/2 − z⁴/12 for the small z
+            z = 0.5 * self.p * np.log(np.where(ratio > 0.0, ratio, 1.0))
+            return np.sqrt(u) * np.sqrt(v) * np.exp((z**2 / 2.0 - z**4 / 12.0) / self.p)
+        return np.where(smaller > 0.0, smaller * (0.5 + 0.5 * ratio**-self.p) ** (1.0 / self.p), 0.0)
 
     def companion(self, u: Array) -> Array:
         """Return log₂ u, and 0 for 0 (where the kernel vanishes anyway)."""

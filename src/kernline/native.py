@@ -31,9 +31,9 @@ def native_table(table: Table) -> Any:
 
 
 def decision(data: EncodedData, table: Table, weights: NDArray[np.float32], intercepts: Array, n_threads: int) -> Array:
-    """f_p(x_i) = intercept_p + Σ_j φ(u_ij) · W_pj, (n_rows, n_problems); `weights` (n_problems, n_features, width)."""
+    """f_p(x_i) = intercept_p + Σ_j φ(u_ij) · W_pj, (n_rows, n_problems), of `padded` weights."""
     out = np.empty((data.n_rows, weights.shape[0]))
-    _core.decision(data.native, native_table(table), _padded(weights), intercepts.astype(np.float32), out, n_threads)
+    _core.decision(data.native, native_table(table), weights, intercepts.astype(np.float32), out, n_threads)
     return out
 
 
@@ -47,12 +47,12 @@ def row_norms(data: EncodedData, pair: TablePair, scales: Array, n_threads: int)
     else:
         table = _core.Table.dense(np.ascontiguousarray(pair.curvature[:, None], dtype=np.float32))
     out = np.empty((data.n_rows, 1))
-    weights = _padded(scales.astype(np.float32)[None, :])
+    weights = padded(scales.astype(np.float32)[None, :])
     _core.decision(rows, table, weights, np.zeros(1, dtype=np.float32), out, n_threads)
     return out[:, 0]
 
 
-def _padded(weights: NDArray[np.float32]) -> NDArray[np.float32]:
-    """One float more for each problem: a pair table may touch it, with weight zero."""
+def padded(weights: NDArray[np.float32]) -> NDArray[np.float32]:
+    """W of shape (n_problems, n_features, width), flat, with one float more a problem that a pair table may touch."""
     flat = weights.reshape(weights.shape[0], -1)
     return np.concatenate([flat, np.zeros((flat.shape[0], 1), dtype=np.float32)], axis=1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,14 +9,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from .encoding import Encoder
-from .native import decision
+from .encoding import Encoder, row_blocks
+from .native import decision, padded
 from .tables import Table
 
 Array = NDArray[np.float64]
-
-# Cells encoded at a time when predicting: the codes of a block stay in cache, and no copy of the data is made.
-_BLOCK_CELLS = 2_000_000
 
 
 @dataclass(frozen=True)
@@ -50,31 +46,31 @@ class ShapeFunctions:
         return self.weights.nbytes + self.intercepts.nbytes + sum(array.nbytes for array in learnt)
 
     def decision(self, X: Any, n_threads: int = 1) -> Array:
-        """f(x) of every row (validated CSR or array) and problem."""
-        blocks = [
-            decision(self.encoder.transform(X[rows], write=False), self.table, self.weights, self.intercepts, n_threads)
-            for rows in self._row_blocks(X)
-        ]
-        return np.concatenate(blocks) if blocks else np.empty((0, self.n_problems))
+        """f(x) of every row (validated CSR or array) and problem, a block of rows at a time."""
+        out = np.empty((X.shape[0], self.n_problems))
+        weights = padded(self.weights)
+        for rows in row_blocks(X):
+            data = self.encoder.transform(X[rows], write=False)
+            out[rows] = decision(data, self.table, weights, self.intercepts, n_threads)
+        return out
 
     def evaluate(self, feature: int, values: ArrayLike) -> Array:
         """f_j at `values` for feature number `feature`: (n_values, n_problems)."""
-        column = np.asarray(values, dtype=np.float64).ravel()
-        X = sp.csr_array(
-            (column, np.full(column.size, feature), np.arange(column.size + 1)), shape=(column.size, self.n_features)
-        )
-        return self.decision(X) - self.intercepts
+        column = np.asarray(values, dtype=np.float64).reshape(-1, 1)
+        if not np.isfinite(column).all():
+            raise ValueError("evaluate: values must be finite; got NaN or infinity.")
+        row_start, _, cells = self.encoder.column(feature).transform(column, write=False).entries()
+        curve = np.zeros((column.size, self.n_problems))
+        curve[np.diff(row_start) > 0] = self.table.vectors(cells) @ self.weights[:, feature].T
+        return curve
 
     def importance(self, X: Any) -> Array:
         """How much each curve moves the score over the rows of X, as a standard deviation: (n_features, n_problems)."""
-        columns = sp.csc_array(X) if sp.issparse(X) else X
+        columns: Any = sp.csc_array(X) if sp.issparse(X) else np.asarray(X)
+        if columns.shape[1] != self.n_features:
+            raise ValueError(f"importance: X has {columns.shape[1]} features, and the model {self.n_features}.")
         spread = np.empty((self.n_features, self.n_problems))
         for j in range(self.n_features):
             column = columns[:, [j]].toarray() if sp.issparse(columns) else columns[:, j]
             spread[j] = self.evaluate(j, column).std(axis=0)
         return spread
-
-    def _row_blocks(self, X: Any) -> Iterator[slice]:
-        step = max(1, _BLOCK_CELLS // max(1, X.shape[1]))
-        for begin in range(0, X.shape[0], step):
-            yield slice(begin, min(begin + step, X.shape[0]))

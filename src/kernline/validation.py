@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, validate_data
 
-from .encoding import ColumnRange
+from .encoding import ColumnRange, Encoder
+from .gram import canonical_csr
 from .kernels import AdditiveKernel
 
 Array = NDArray[np.float64]
 
-# Squares of float32 values must stay finite over a long row.
-_LARGEST_LINEAR_VALUE = 1e17
+# Products of two values must stay finite, and differences too.
+LARGEST_VALUE = 1e150
 
 
 def check_training_data(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, NDArray[Any], Array | None]:
@@ -33,48 +34,59 @@ def check_training_data(estimator: Any, X: Any, y: Any, sample_weight: Any) -> t
     return (X, y, weight) if kept.all() else (X[kept], y[kept], weight[kept])
 
 
-def check_new_data(estimator: Any, X: Any, kernel: AdditiveKernel, scale: str) -> Any:
+def check_new_data(estimator: Any, X: Any, encoder: Encoder) -> Any:
     """X to predict on, with the columns of the fit."""
-    X = validate_data(estimator, X, accept_sparse="csr", accept_large_sparse=True, dtype="numeric", reset=False)
-    X = canonical(X)
-    if kernel.nonnegative and (scale == "max" or sp.issparse(X)) and _minimum(X) < 0.0:
-        check_values(estimator, ColumnRange.of(X), kernel, scale, sparse=sp.issparse(X))
+    X = canonical(
+        validate_data(estimator, X, accept_sparse="csr", accept_large_sparse=True, dtype="numeric", reset=False)
+    )
+    values = X.data if sp.issparse(X) else X
+    low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 0.0)
+    if encoder.nonnegative_for and low < 0.0:
+        _refuse_negative(estimator, ColumnRange.of(X), encoder.nonnegative_for)
+    if sp.issparse(X) and not encoder.keeps_zeros:
+        raise ValueError(
+            "The model was fitted on columns with negative values, in which zero is not the lowest: a sparse matrix "
+            "cannot stand for them. Pass a dense array (X.toarray())."
+        )
+    if not encoder.clips and max(-low, high) > LARGEST_VALUE:
+        raise ValueError(f"kernel='linear' takes values up to {LARGEST_VALUE:g}; X holds {max(-low, high):.6g}.")
     return X
 
 
 def canonical(X: Any) -> Any:
-    """Sparse rows with each column once: two entries for one cell mean their sum, which a kernel needs first."""
-    if sp.issparse(X):
-        X = sp.csr_array(X)
-        if not X.has_canonical_format:
-            X = X.copy()
-            X.sum_duplicates()
-    return X
+    """Sparse X in the form the core takes (see `canonical_csr`); dense X as it is."""
+    return canonical_csr(X) if sp.issparse(X) else X
 
 
 def check_values(estimator: Any, found: ColumnRange, kernel: AdditiveKernel, scale: str, *, sparse: bool) -> None:
     """Refuse values the kernel is not defined for, naming a column."""
-    if kernel.nonnegative and found.minimum.size:
-        worst = int(found.minimum.argmin())
-        if found.minimum[worst] < 0.0:
-            column = f"column {_column_name(estimator, worst)} has minimum {found.minimum[worst]:.6g}"
-            if scale == "max":
-                raise ValueError(
-                    f"Negative values in data: {kernel.name} needs values >= 0, and {column}. Pass scale='minmax' or "
-                    "scale='rank', or use kernel='linear'."
-                )
-            if sparse:
-                raise ValueError(
-                    f"Negative values in data: scale={scale!r} keeps the zeros of a sparse matrix, and {column}. "
-                    "Pass a dense array, or use kernel='linear'."
-                )
+    if kernel.nonnegative and scale == "max":
+        _refuse_negative(estimator, found, kernel.name)
+    if sparse and scale != "max" and found.minimum.min(initial=0.0) < 0.0:
+        raise ValueError(
+            f"Negative values in data: scale={scale!r} keeps the zeros of a sparse matrix, and "
+            f"{_lowest_column(estimator, found)}. Pass a dense array (X.toarray())."
+        )
     largest = np.maximum(np.abs(found.minimum), np.abs(found.maximum))
-    if kernel.name == "linear" and largest.size and largest.max() > _LARGEST_LINEAR_VALUE:
+    if (kernel.name == "linear" or scale == "minmax") and largest.max(initial=0.0) > LARGEST_VALUE:
         worst = int(largest.argmax())
         raise ValueError(
-            f"kernel='linear' computes in float32, for values up to {_LARGEST_LINEAR_VALUE:g}; column "
-            f"{_column_name(estimator, worst)} has magnitude {largest[worst]:.6g}. Rescale it, or pass scale='minmax'."
+            f"kernel={kernel.name!r} with scale={scale!r} takes values up to {LARGEST_VALUE:g}; column "
+            f"{_column_name(estimator, worst)} has magnitude {largest[worst]:.6g}. Rescale it, or pass scale='rank'."
         )
+
+
+def _refuse_negative(estimator: Any, found: ColumnRange, kernel_name: str) -> None:
+    if found.minimum.min(initial=0.0) < 0.0:
+        raise ValueError(
+            f"Negative values in data: {kernel_name} needs values >= 0, and {_lowest_column(estimator, found)}. Pass "
+            "scale='minmax' or scale='rank', or use kernel='linear'."
+        )
+
+
+def _lowest_column(estimator: Any, found: ColumnRange) -> str:
+    lowest = int(found.minimum.argmin())
+    return f"column {_column_name(estimator, lowest)} has minimum {found.minimum[lowest]:.6g}"
 
 
 def check_classes(estimator: Any, y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
@@ -85,11 +97,6 @@ def check_classes(estimator: Any, y: NDArray[Any]) -> tuple[NDArray[Any], NDArra
             f"{type(estimator).__name__} needs samples of at least two classes; y holds one class only: {classes[0]!r}."
         )
     return classes, number
-
-
-def _minimum(X: Any) -> float:
-    values = X.data if sp.issparse(X) else X
-    return float(values.min()) if values.size else 0.0
 
 
 def _column_name(estimator: Any, j: int) -> str:

@@ -90,6 +90,9 @@ class _Run:
         next_check = 0
         for epoch in range(1, self.settings.max_iter + 1):
             self._in_slices(self.core.sweep)
+            if epoch % 100 == 0:
+                # Float32 updates drift: long runs would settle where the drifted weights are best.
+                self._in_slices(self.core.rebuild)
             due = epoch == self.settings.max_iter or self.core.n_active == 0
             due = due or (epoch >= next_check and self._looks_converged())
             if due:

@@ -76,7 +76,7 @@ def get(approximation: Any, spacing: float = CROWDED) -> Approximation:
     """Return the method of a name; objects pass through."""
     if isinstance(approximation, str) and approximation in BY_NAME:
         return BY_NAME[approximation](spacing)
-    if isinstance(approximation, Approximation):
+    if isinstance(approximation, Approximation) and not isinstance(approximation, type):
         return approximation
     raise ValueError(
         f"approximation={approximation!r} is not known. Choose one of {sorted(BY_NAME)}, or pass an object of "
