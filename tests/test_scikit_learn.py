@@ -21,6 +21,8 @@ ESTIMATORS = [
     AdditiveSVC("intersection", scale="rank"),
     AdditiveSVC("js", "plame", scale="minmax"),
     AdditiveSVC("power_mean", "pmsvm-lut"),
+    AdditiveSVC("chi2", "pmsvm", scale="minmax"),
+    AdditiveSVC("js", "feature-map"),
 ]
 
 

@@ -37,12 +37,18 @@ SYMMETRIC += [
     pytest.param(tables.Hats(knots=8).build(kernels.Chi2()), id="8 hats"),
     pytest.param(tables.Hats(knots=300).build(kernels.Chi2()), id="300 hats, 2 bytes"),
     pytest.param(tables.linear_pair(), id="linear"),
+    pytest.param(tables.HomogeneousMap().build(kernels.Chi2()), id="feature-map"),
+    pytest.param(tables.ChebyshevMap(5).build(kernels.Chi2()), id="chebyshev"),
+    pytest.param(tables.LowDimensionalMap(5).build(kernels.JensenShannon()), id="low-dim"),
+    pytest.param(tables.QuantisedIntersection(9).build(kernels.Intersection()), id="hik"),
 ]
 ASYMMETRIC = [
     pytest.param(tables.Plame().build(kernels.Chi2()), id="plame"),
     pytest.param(tables.Plame(7).build(kernels.JensenShannon()), id="7 intervals"),
     pytest.param(tables.PolynomialGradient().build(kernels.Chi2()), id="pmsvm-lut"),
     pytest.param(tables.PolynomialGradient(4).build(kernels.Chi2()), id="degree 4"),
+    pytest.param(tables.PmSVM().build(kernels.Chi2()), id="pmsvm"),
+    pytest.param(tables.PmSVM(shortcut=True).build(kernels.PowerMean(-8.0)), id="pmsvm with its shortcut"),
 ]
 LAYOUTS = [pytest.param(sp.csr_array.toarray, id="dense"), pytest.param(lambda X: X, id="sparse")]
 

@@ -41,7 +41,7 @@ class Dataset(NamedTuple):
 
 @dataclass(frozen=True)
 class RemoteFile:
-    """A file by its name in the data folder, and where it is published."""
+    """A file by its name in the data folder, and where it is published (no URL: nowhere that we know)."""
 
     name: str
     url: str
@@ -66,6 +66,8 @@ def path(file: RemoteFile) -> Path:
     if folder and (Path(folder) / file.name).exists():
         return Path(folder) / file.name
     cached = Path(os.environ.get("KERNLINE_CACHE", "~/.cache/kernline")).expanduser() / file.name
+    if not cached.exists() and not file.url:
+        raise OSError(f"{file.name} is not at hand. Put it into a folder and name that in KERNLINE_DATA.")
     if not cached.exists():
         _fetch(file, cached)
     return cached
@@ -126,6 +128,14 @@ def _load_libsvm(train: RemoteFile, test: RemoteFile | None = None, *, n_feature
     return Dataset(X_train, y_train.astype(int), X_test, y_test.astype(int))
 
 
+def _load_scene15() -> Dataset:
+    """15 kinds of scenes as counts of 2,000 visual words (with a pyramid of 2 × 2)."""
+    content = np.load(path(RemoteFile("scene15_bow.npz", "", "")), allow_pickle=False)
+    train = content["is_train"].astype(bool)
+    X, y = content["X"].astype(np.float32), content["y"]
+    return Dataset(X[train], y[train], X[~train], y[~train])
+
+
 def _load_digits() -> Dataset:
     X, y = load_digits(return_X_y=True)
     X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.3, random_state=0, stratify=y)
@@ -169,6 +179,25 @@ _LOADERS: dict[str, Callable[[], Dataset]] = {
         n_features=256,
         dense=True,
     ),
+    "scene15_bow": _load_scene15,
+    "r8": lambda: _load_libsvm(
+        RemoteFile("r8.bz2", "", ""), RemoteFile("r8.t.bz2", "", ""), n_features=10_417, dense=False
+    ),
+    "sector": lambda: _load_libsvm(
+        RemoteFile(
+            "sector.scale.bz2",
+            f"{_LIBSVM}/multiclass/sector/sector.scale.bz2",
+            "cba3d66eed97803665eeb76379fe9d9955712ea0e5c61d7003f644713ed842b5",
+        ),
+        RemoteFile(
+            "sector.t.scale.bz2",
+            f"{_LIBSVM}/multiclass/sector/sector.t.scale.bz2",
+            "c8c26e073abd92dda9e2a7903546fbe3c783a8d6141ec3fad360de4c0a572cbc",
+        ),
+        n_features=55_197,
+        dense=False,
+    ),
+    "skin": lambda: _load_libsvm(RemoteFile("skin_nonskin.bz2", "", ""), n_features=3, dense=True),
     "covtype": lambda: _load_libsvm(
         RemoteFile(
             "covtype.bz2",
