@@ -1,0 +1,123 @@
+// Dual coordinate descent as Python drives it: the state between calls, and its checks.
+#pragma once
+
+#include <cmath>
+#include <memory>
+#include <new>
+#include <vector>
+
+#include "bound_arrays.hpp"
+#include "dispatch.hpp"
+
+namespace kernline {
+
+// Sixteen floats a feature are one cache line, if they begin on one.
+struct AlignedDelete {
+  void operator()(float* p) const { ::operator delete[](p, std::align_val_t{64}); }
+};
+using AlignedFloats = std::unique_ptr<float[], AlignedDelete>;
+
+inline AlignedFloats aligned_zeros(std::size_t n) {
+  AlignedFloats floats(static_cast<float*>(::operator new[](n * sizeof(float), std::align_val_t{64})));
+  std::fill_n(floats.get(), n, 0.0f);
+  return floats;
+}
+
+// One problem under way. Each call goes on for at most `seconds`, without the GIL.
+class DualSolver {
+ public:
+  DualSolver(const Rows& rows, const Table& read, const Table& write, Vector<const float> scales,
+             Vector<const double> signed_cost, Vector<const double> curvature, double intercept_square, bool squared_hinge,
+             std::uint64_t seed, bool shuffle)
+      : rows_(rows),
+        method_{read.view(), write.view()},
+        read_(read),
+        write_(write),
+        scales_(scales),
+        state_(seed, shuffle, squared_hinge ? Loss::squared_hinge : Loss::hinge, static_cast<float>(intercept_square)) {
+    const RowsView& view = rows_.view();
+    const std::size_t n = static_cast<std::size_t>(view.n_rows);
+    read.check(rows);
+    write.check(rows);
+    require(read.view().width == write.view().width, "read and write tables must be of one width");
+    require(is_method(read.view().form, write.view().form), "no method reads one of these tables and writes the other");
+    require(scales.size() == static_cast<std::size_t>(view.n_features), "one scale a feature");
+    require(signed_cost.size() == n && curvature.size() == n, "one cost and one curvature a row");
+    require(n < (std::size_t{1} << 31), "more than 2^31 rows: train on a part of them");
+
+    coordinates_.resize(n);
+    order_.resize(n);
+    for (std::size_t i = 0; i < n; ++i) {
+      const double cost = std::abs(signed_cost(i));
+      require(cost >= 1e-35 && cost <= 1e35 && curvature(i) >= 0.0 && curvature(i) <= 1e35, "costs and curvatures must be within the range of float32");
+      coordinates_[i] = {0.0, static_cast<float>(curvature(i)), static_cast<float>(signed_cost(i))};
+      order_[i] = static_cast<std::int32_t>(i);
+    }
+    n_weights_ = static_cast<std::size_t>(view.n_features) * static_cast<std::size_t>(read.view().width);
+    weights_ = aligned_zeros(n_weights_ + 1);
+    state_.coordinates = coordinates_.data();
+    state_.order = order_.data();
+    state_.n_rows = state_.n_active = view.n_rows;
+    state_.weights = weights_.get();
+    state_.scales = scales_.data();
+  }
+  DualSolver(const DualSolver&) = delete;
+
+  // The pairs that `with_method` knows.
+  static bool is_method(TableForm read, TableForm write) {
+    switch (read) {
+      case TableForm::dense: return write == TableForm::dense || write == TableForm::pair;
+      case TableForm::pair: return write == TableForm::dense;
+      case TableForm::value: return write == TableForm::value;
+      case TableForm::powers: return write == TableForm::nodes;
+      default: return false;
+    }
+  }
+
+  bool sweep(double seconds) { return loops().sweep(rows_.view(), method_, state_, seconds); }
+  bool rebuild(double seconds) {
+    if (exact_weights_.empty()) {
+      exact_weights_.assign(n_weights_ + 1, 0.0);
+      state_.exact_weights = exact_weights_.data();
+      state_.exact_intercept = 0.0;
+      state_.rebuilt = 0;
+    }
+    if (!loops().rebuild(rows_.view(), method_, state_, seconds)) return false;
+    for (std::size_t k = 0; k < n_weights_; ++k) weights_[k] = static_cast<float>(exact_weights_[k]);
+    state_.intercept = static_cast<float>(state_.exact_intercept);
+    std::vector<double>().swap(exact_weights_);
+    return true;
+  }
+  bool evaluate(double seconds) { return loops().evaluate(rows_.view(), method_, state_, seconds); }
+
+  // Brings back the rows set aside, and forgets the bounds that set them aside.
+  void activate_all() {
+    state_.n_active = state_.n_rows;
+    state_.upper = std::numeric_limits<double>::infinity();
+    state_.lower = -std::numeric_limits<double>::infinity();
+  }
+
+  void copy_weights(Vector<float> out) const {
+    require(out.size() == n_weights_, "weights: one float a slot");
+    std::copy_n(weights_.get(), n_weights_, out.data());
+  }
+  void copy_alpha(Vector<double> out) const {
+    require(out.size() == coordinates_.size(), "alpha: one a row");
+    for (std::size_t i = 0; i < coordinates_.size(); ++i) out(i) = coordinates_[i].alpha;
+  }
+  const DualState& state() const { return state_; }
+
+ private:
+  Rows rows_;
+  MethodView method_;
+  Table read_, write_;
+  Vector<const float> scales_;
+  DualState state_;
+  std::vector<Coordinate> coordinates_;
+  std::vector<std::int32_t> order_;
+  std::size_t n_weights_;
+  AlignedFloats weights_;
+  std::vector<double> exact_weights_;  // only while a rebuild is under way
+};
+
+}  // namespace kernline
