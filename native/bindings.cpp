@@ -194,6 +194,8 @@ void bind_sources(nb::module_& m) {
 NB_MODULE(_core, m) {
   using namespace kernline;
 
+  nb::set_leak_warnings(false);  // what lives on at the interpreter's end is Python's to free, and no news for a user
+
   m.def("target", [] { return loops().target; }, "The instruction set in use.");
 
   nb::class_<Rows>(m, "Rows")
