@@ -142,6 +142,39 @@ def test_plame_is_its_measure(data, name):
     assert_allclose(ours[2], K @ (alpha * y), atol=1e-4)
 
 
+def thermometer(u):
+    """libHIK with seven levels: ⌊7u⌋ ones."""
+    return (np.floor(7 * u + 1e-6)[:, None] > np.arange(7)) / math.sqrt(7)
+
+
+EXPLICIT = {
+    "feature-map": (tables.HomogeneousMap(2), "chi2", lambda u: tables.HomogeneousMap(2).features(kernels.Chi2(), u)),
+    "feature-map hik": (
+        tables.HomogeneousMap(1),
+        "intersection",
+        lambda u: tables.HomogeneousMap(1).features(kernels.Intersection(), u),
+    ),
+    "chebyshev": (tables.ChebyshevMap(5), "chi2", lambda u: tables.ChebyshevMap(5).features(u)),
+    "hik": (tables.QuantisedIntersection(7), "intersection", thermometer),
+}
+
+
+@pytest.mark.parametrize("name", EXPLICIT)
+def test_explicit_maps_are_a_linear_svm_on_the_mapped_data(data, name):
+    """Dual coordinate descent of the linear SVM (Hsieh et al., algorithm 1) on Φ, written down."""
+    X, y = data
+    method, kernel, features = EXPLICIT[name]
+    Phi = np.stack([features(column) for column in X.T], axis=1)
+
+    def write(W, i, step):
+        W += step * Phi[i]
+
+    alpha, W = papers_epoch(y, (Phi**2).sum(axis=(1, 2)), lambda W, i: (W * Phi[i]).sum(), write, Phi.shape[1:])
+    ours = one_epoch(X, y, method.build(kernels.get(kernel)))
+    assert_allclose(ours[0], alpha, atol=1e-5)
+    assert_allclose(ours[1], W, atol=1e-5 * np.abs(W).max())
+
+
 @pytest.mark.parametrize(("name", "p"), [("chi2", None), ("js", None), ("intersection", None)])
 def test_homogeneous_map_has_the_published_spectrum(name, p):
     """A long period leaves the window no effect: the coefficients are L κ(jL) of the papers' closed forms."""
