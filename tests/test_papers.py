@@ -44,7 +44,8 @@ def papers_epoch(y, Q, read, write, shape):
     alpha, W = np.zeros(y.size), np.zeros(shape)
     for i in range(y.size):
         G = y[i] * read(W, i) - 1.0
-        updated = min(max(alpha[i] - G / Q[i], 0.0), C)
+        with np.errstate(divide="ignore"):  # a row whose map is zero pays in full: G = -1, Q = 0
+            updated = min(max(alpha[i] - G / Q[i], 0.0), C)
         write(W, i, (updated - alpha[i]) * y[i])
         alpha[i] = updated
     return alpha, W
