@@ -1,12 +1,14 @@
 // What Python sees of the core. Arrays come in typed, contiguous and without a copy.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 
 #include <string>
 #include <vector>
 
 #include "bound_arrays.hpp"
+#include "bound_products.hpp"
 #include "bound_solver.hpp"
 #include "dispatch.hpp"
 #include "parallel.hpp"
@@ -218,13 +220,15 @@ NB_MODULE(_core, m) {
 
   nb::class_<DualSolver>(m, "DualSolver")
       .def(nb::init<const Rows&, const Table&, const Table&, Vector<const float>, Vector<const double>,
-                    Vector<const double>, double, bool, std::uint64_t, bool>(),
+                    Vector<const double>, double, bool, std::optional<Vector<const std::int32_t>>, std::uint64_t, bool>(),
            "rows"_a, "read"_a, "write"_a, exact("scales"), exact("signed_cost"), exact("curvature"),
-           "intercept_square"_a, "squared_hinge"_a, "seed"_a, "shuffle"_a)
+           "intercept_square"_a, "squared_hinge"_a, exact("members").none(), "seed"_a, "shuffle"_a)
       .def("sweep", &DualSolver::sweep, "seconds"_a, Release())
       .def("rebuild", &DualSolver::rebuild, "seconds"_a, Release())
       .def("evaluate", &DualSolver::evaluate, "seconds"_a, Release())
-      .def("activate_all", &DualSolver::activate_all)
+      .def("set_negligible", &DualSolver::set_negligible, "share"_a)
+      .def("wake_all", &DualSolver::wake_all)
+      .def("set_alpha", &DualSolver::set_alpha, exact("alpha"))
       .def("copy_weights", &DualSolver::copy_weights, exact("out"))
       .def("copy_alpha", &DualSolver::copy_alpha, exact("out"))
       .def_prop_ro("intercept", [](const DualSolver& s) { return s.state().intercept; })
@@ -236,6 +240,9 @@ NB_MODULE(_core, m) {
       .def_prop_ro("squared_norm", [](const DualSolver& s) { return s.state().squared_norm; });
 
   m.def("decision", decision, "rows"_a, "table"_a, exact("weights"), exact("intercepts"), exact("out"), "n_threads"_a, Release());
+  m.def("read_members", read_members, "rows"_a, "table"_a, exact("weights"), exact("members"), exact("out"), "n_threads"_a, Release());
+  m.def("add_members", add_members, "rows"_a, "table"_a, exact("t"), exact("members"), exact("sums"), "n_threads"_a, Release());
+  m.def("add_image", add_image, "rows"_a, "table"_a, exact("weights"), exact("s"), exact("members"), exact("sums"), "n_threads"_a, Release());
   m.def("gram_dense", gram_dense, "name"_a, "p"_a, exact("x"), exact("x_companion"), exact("y"), exact("y_companion"), exact("out"), "n_threads"_a, Release());
   m.def("gram_sparse", gram_sparse, "name"_a, "p"_a, "n_features"_a, exact("x_start"), exact("x_columns"), exact("x"), exact("x_companion"),
         exact("y_start"), exact("y_columns"), exact("y"), exact("y_companion"), exact("out"), "n_threads"_a, Release());

@@ -30,6 +30,15 @@ inline void require(bool condition, const char* message) {
 
 using Offsets = Vector<const std::int64_t>;
 
+inline void check_members(const Vector<const std::int32_t>& members, std::int64_t n_rows) {
+  std::int32_t smallest = 0, largest = -1;
+  for (std::size_t k = 0; k < members.size(); ++k) {
+    smallest = std::min(smallest, members.data()[k]);
+    largest = std::max(largest, members.data()[k]);
+  }
+  require(smallest >= 0 && largest < n_rows, "members: a row lies outside the data");
+}
+
 // Encoded rows. Holds on to the arrays it was made of.
 class Rows {
  public:

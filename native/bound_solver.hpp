@@ -4,6 +4,7 @@
 #include <cmath>
 #include <memory>
 #include <new>
+#include <optional>
 #include <vector>
 
 #include "bound_arrays.hpp"
@@ -28,15 +29,17 @@ class DualSolver {
  public:
   DualSolver(const Rows& rows, const Table& read, const Table& write, Vector<const float> scales,
              Vector<const double> signed_cost, Vector<const double> curvature, double intercept_square, bool squared_hinge,
-             std::uint64_t seed, bool shuffle)
+             std::optional<Vector<const std::int32_t>> members, std::uint64_t seed, bool shuffle)
       : rows_(rows),
         method_{read.view(), write.view()},
         read_(read),
         write_(write),
         scales_(scales),
+        members_(members),
         state_(seed, shuffle, squared_hinge ? Loss::squared_hinge : Loss::hinge, static_cast<float>(intercept_square)) {
     const RowsView& view = rows_.view();
-    const std::size_t n = static_cast<std::size_t>(view.n_rows);
+    const std::size_t n = members ? members->size() : static_cast<std::size_t>(view.n_rows);
+    if (members) check_members(*members, view.n_rows);
     read.check(rows);
     write.check(rows);
     require(read.view().width == write.view().width, "read and write tables must be of one width");
@@ -47,17 +50,19 @@ class DualSolver {
 
     coordinates_.resize(n);
     order_.resize(n);
+    rests_.resize(n);
     for (std::size_t i = 0; i < n; ++i) {
       const double cost = std::abs(signed_cost(i));
       require(cost >= 1e-35 && cost <= 1e35 && curvature(i) >= 0.0 && curvature(i) <= 1e35, "costs and curvatures must be within the range of float32");
       coordinates_[i] = {0.0, static_cast<float>(curvature(i)), static_cast<float>(signed_cost(i))};
-      order_[i] = static_cast<std::int32_t>(i);
     }
     n_weights_ = static_cast<std::size_t>(view.n_features) * static_cast<std::size_t>(read.view().width);
     weights_ = aligned_zeros(n_weights_ + 1);
     state_.coordinates = coordinates_.data();
+    state_.rests = rests_.data();
     state_.order = order_.data();
-    state_.n_rows = state_.n_active = view.n_rows;
+    state_.members = members ? members->data() : nullptr;
+    state_.n_rows = state_.n_active = static_cast<std::int64_t>(n);
     state_.weights = weights_.get();
     state_.scales = scales_.data();
   }
@@ -90,11 +95,23 @@ class DualSolver {
   }
   bool evaluate(double seconds) { return loops().evaluate(rows_.view(), method_, state_, seconds); }
 
-  // Brings back the rows set aside, and forgets the bounds that set them aside.
-  void activate_all() {
-    state_.n_active = state_.n_rows;
-    state_.upper = std::numeric_limits<double>::infinity();
-    state_.lower = -std::numeric_limits<double>::infinity();
+  // A share of the gap at or below which a row rests.
+  void set_negligible(double share) { state_.negligible = share; }
+  // Ends all rests: a row that was left alone too long shows only in the exact gap.
+  void wake_all() {
+    for (Rest& rest : rests_) rest.left = 0;
+  }
+
+  // Starts from these alpha; the weights follow at the next rebuild, which must come before a sweep.
+  void set_alpha(Vector<const double> alpha) {
+    require(alpha.size() == coordinates_.size(), "alpha: one a row");
+    require(!state_.in_epoch && exact_weights_.empty(), "alpha: not in the middle of an epoch");
+    for (std::size_t i = 0; i < coordinates_.size(); ++i) {
+      const double bound = DualLoss(state_.loss, std::abs(coordinates_[i].signed_cost)).bound;
+      require(alpha(i) >= 0.0 && alpha(i) <= 1.000001 * bound, "alpha: between 0 and the cost");
+      coordinates_[i].alpha = std::min(alpha(i), bound);  // the cost is rounded to float32 here
+    }
+    wake_all();
   }
 
   void copy_weights(Vector<float> out) const {
@@ -112,8 +129,10 @@ class DualSolver {
   MethodView method_;
   Table read_, write_;
   Vector<const float> scales_;
+  std::optional<Vector<const std::int32_t>> members_;
   DualState state_;
   std::vector<Coordinate> coordinates_;
+  std::vector<Rest> rests_;
   std::vector<std::int32_t> order_;
   std::size_t n_weights_;
   AlignedFloats weights_;

@@ -18,13 +18,28 @@ struct Coordinate {
 
 enum class Loss : std::uint8_t { hinge, squared_hinge };
 
+// A row whose share of the gap was negligible at its last visits is left alone for a while: 2, 8, 26, then 80 epochs.
+struct Rest {
+  static constexpr std::uint8_t lengths[] = {2, 8, 26, 80};
+  std::uint8_t left = 0;   // epochs until the next visit
+  std::uint8_t level = 0;  // negligible visits in a row, at most the last of `lengths`
+
+  void begin() {
+    left = lengths[level];
+    if (level + 1 < static_cast<int>(sizeof lengths)) ++level;
+  }
+};
+
 struct DualState {
   DualState(std::uint64_t seed, bool shuffle_, Loss loss_, float intercept_square_)
       : random(seed), shuffle(shuffle_), loss(loss_), intercept_square(intercept_square_) {}
 
   Coordinate* coordinates = nullptr;
-  std::int32_t* order = nullptr;  // rows; the first `n_active` are visited
-  std::int64_t n_rows = 0;
+  Rest* rests = nullptr;
+  std::int32_t* order = nullptr;          // this epoch's visits, the first `n_active`
+  const std::int32_t* members = nullptr;  // the rows of the data that take part; null for all
+  std::int64_t n_rows = 0;                // how many take part
+  std::int64_t data_row(std::int64_t i) const { return members ? members[i] : i; }
   float* weights = nullptr;
   const float* scales = nullptr;
 
@@ -37,12 +52,7 @@ struct DualState {
   std::int64_t n_active = 0;
   bool in_epoch = false;
   std::int64_t cursor = 0;  // next position in `order`
-
-  // Bounds on the projected gradient seen in the last epoch: rows at a bound and beyond them are set aside.
-  double upper = std::numeric_limits<double>::infinity();
-  double lower = -std::numeric_limits<double>::infinity();
-  double next_upper = -std::numeric_limits<double>::infinity();
-  double next_lower = std::numeric_limits<double>::infinity();
+  double negligible = 0.0;  // share of the gap at or below which a row rests
 
   double dual = 0.0;        // tracked by each update
   double active_gap = 0.0;  // sum over this epoch's visits of each row's share of the gap, before its update

@@ -4,6 +4,7 @@
 #include "decision.hpp"
 #include "dual_cd.hpp"
 #include "gram.hpp"
+#include "products.hpp"
 
 namespace kernline::KERNLINE_TARGET {
 
@@ -11,6 +12,6 @@ namespace kernline::KERNLINE_TARGET {
 #define KERNLINE_NAME(name) KERNLINE_STRING(name)
 
 const Loops loops = {KERNLINE_NAME(KERNLINE_TARGET), sweep, rebuild, evaluate, decision,
-                     gram_dense, gram_sparse};
+                     read_members, add_members, add_image, gram_dense, gram_sparse};
 
 }  // namespace kernline::KERNLINE_TARGET

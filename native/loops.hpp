@@ -17,6 +17,12 @@ struct Loops {
   bool (*evaluate)(const RowsView&, const MethodView&, DualState&, double seconds);
   void (*decision)(const RowsView&, const TableView&, const float* weights, std::int64_t stride,
                    const float* intercepts, std::int64_t n_problems, std::int64_t begin, std::int64_t end, double* out);
+  void (*read_members)(const RowsView&, const TableView&, const float* weights, const std::int32_t* members,
+                       std::int64_t n_members, double* out);
+  void (*add_members)(const RowsView&, const TableView&, const double* t, const std::int32_t* members,
+                      std::int64_t n_members, double* sums);
+  double (*add_image)(const RowsView&, const TableView&, const float* weights, float intercept, const float* s,
+                      const std::int32_t* members, std::int64_t n_members, float* sums);
   void (*gram_dense)(const GramKernel&, const DensePoints&, const DensePoints&, std::int64_t begin, std::int64_t end,
                      double* out);
   void (*gram_sparse)(const GramKernel&, const SparsePoints&, const SparsePoints&, std::int64_t begin,

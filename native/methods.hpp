@@ -159,8 +159,13 @@ inline float read_row(const DenseRows<float>::Row& row, const ValueTable&, const
   return sum;
 }
 
-template <class Row, class Table, class Weight>
-inline void write_row(const Row& row, const Table& table, Weight* weights, Weight step, const float* scales) {
+// Stands for scales that are all one.
+struct NoScales {
+  float operator[](std::int64_t) const { return 1.0f; }
+};
+
+template <class Row, class Table, class Weight, class Scales>
+inline void write_row(const Row& row, const Table& table, Weight* weights, Weight step, const Scales& scales) {
   const std::int64_t size = row.size();
   for (std::int64_t k = 0; k < size; ++k) {
     const auto cell = row.cell(k);
@@ -170,11 +175,22 @@ inline void write_row(const Row& row, const Table& table, Weight* weights, Weigh
   }
 }
 
-template <class Weight>
+template <class Weight, class Scales>
 inline void write_row(const DenseRows<float>::Row& row, const ValueTable&, Weight* weights, Weight step,
-                      const float* scales) {
+                      const Scales& scales) {
 #pragma omp simd
   for (std::int64_t k = 0; k < row.length; ++k) weights[k] += step * scales[k] * row.cells[k];
+}
+
+// The same arrangement, adding the two hat weights of every cell.
+inline void write_row(const PackedRows<std::uint32_t, 8>::Row& row, const PairTable<16>& table, float* weights, float step,
+                      const NoScales&) {
+  for (std::int64_t k = 0; k < row.length; ++k) {
+    const std::uint32_t word = row.words[k];
+    float* slot = weights + (word >> 4);
+    const Float2 sum = load2(slot) + step * load2(table.pairs + 2 * (word & 15));
+    std::memcpy(slot, &sum, sizeof sum);
+  }
 }
 
 // Calls f(rows, read, write) with the types that the views name.
@@ -224,6 +240,17 @@ void with_reader(const RowsView& rows, const TableView& table, F&& f) {
     return with_value_rows(rows, [&](const auto& typed_rows) { f(typed_rows, SquareTable(table)); });
   }
   if (table.form == TableForm::powers) return f(PayloadRows(rows), PowersTable(table));
+  with_code_rows(rows, [&](const auto& typed_rows) {
+    with_table(table, [&](const auto& typed_table) { f(typed_rows, typed_table); });
+  });
+}
+
+// For loops that add a method's read vectors up.
+template <class F>
+void with_adder(const RowsView& rows, const TableView& table, F&& f) {
+  if (table.form == TableForm::value) {
+    return with_value_rows(rows, [&](const auto& typed_rows) { f(typed_rows, ValueTable(table)); });
+  }
   with_code_rows(rows, [&](const auto& typed_rows) {
     with_table(table, [&](const auto& typed_table) { f(typed_rows, typed_table); });
   });

@@ -58,9 +58,9 @@ LAYOUTS = [pytest.param(sp.csr_array.toarray, id="dense"), pytest.param(lambda X
 def test_certificate_confirms_the_gap(histograms, pair, loss):
     X, y = histograms
     problem = make_problem(X, y, pair, C=10.0, loss=loss)
-    result = DualCD(tol=1e-3).solve(problem)
+    result = DualCD(tol=1e-4).solve(problem)
     assert result.converged
-    assert 0.0 <= result.gap <= 1e-3 * result.primal
+    assert 0.0 <= result.gap <= 1e-4 * result.primal
     certificate = certify(problem, result.alpha)
     assert_allclose(result.primal, certificate.primal, rtol=1e-5)
     # gap = primal - dual cancels all but its last digits in the certificate, so compare on the objective's scale
@@ -153,5 +153,5 @@ def test_reports_every_epoch_and_stops_when_asked(histograms):
 
 def test_dual_never_falls(histograms):
     problem = make_problem(*histograms, tables.Hats().build(kernels.Chi2()), C=10.0)
-    history = DualCD(tol=1e-5).solve(problem).history
+    history = DualCD(tol=1e-5, solver="dual-cd").solve(problem).history
     assert (np.diff([report.dual for report in history]) >= -1e-6 * history[-1].dual).all()

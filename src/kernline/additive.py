@@ -66,11 +66,14 @@ class AdditiveSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     tol : float, default=0.01
         Stop at a duality gap of tol times the objective. Below about 1e-5, float32 may not get there.
     max_iter : int, default=1000
-        Most passes over the data, a problem.
+        Most passes over the data and Newton steps, a problem.
+    solver : {"auto", "dual-cd", "newton"}, default="auto"
+        Coordinate descent on the dual, Newton's method on the primal, or ("auto") the first until the second pays: for
+        large C, and for many rows of few features. Only "hats", the linear kernel and the explicit maps have a primal.
     class_weight : dict, "balanced" or None, default=None
         Factor of C by class.
     n_jobs : int or None, default=None
-        Threads: classes are fitted side by side. None is one, -1 all.
+        Threads: classes are fitted side by side, and share what is left over. None is one, -1 all.
     random_state : int, RandomState or None, default=None
         Seed of the order of visits. The result does not depend on `n_jobs`.
     verbose : int, default=0
@@ -85,7 +88,8 @@ class AdditiveSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     n_iter_, objective_, dual_gap_ : epochs, primal objective and its distance from the dual one, one a problem. The
         distance is a certificate for "hats" and "linear"; for the others it measures how near their iteration is to its
         fixed point.
-    history_ : for each problem a list of (epoch, seconds, dual, gap, n_active).
+    history_ : for each problem a list of (epoch, seconds, dual, gap, n_active), an entry an epoch or Newton step.
+    solver_ : "dual-cd", "newton", or "dual-cd+newton" where the second ended what the first began, for some problem.
 
     Examples
     --------
@@ -108,6 +112,7 @@ class AdditiveSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         "intercept_scaling": [Interval(Real, 0.0, None, closed="neither")],
         "tol": [Interval(Real, 0.0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
+        "solver": [StrOptions({"auto", "dual-cd", "newton"})],
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
@@ -128,6 +133,7 @@ class AdditiveSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         intercept_scaling: float = 1.0,
         tol: float = 0.01,
         max_iter: int = 1000,
+        solver: str = "auto",
         class_weight: dict[Any, float] | str | None = None,
         n_jobs: int | None = None,
         random_state: Any = None,
@@ -144,6 +150,7 @@ class AdditiveSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self.intercept_scaling = intercept_scaling
         self.tol = tol
         self.max_iter = max_iter
+        self.solver = solver
         self.class_weight = class_weight
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -228,15 +235,18 @@ class AdditiveSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """One binary problem a class, in threads. Ctrl-C reaches the main thread, which tells the others to stop."""
         progress = FitProgress(self, names, self.max_iter, int(self.verbose))
         interrupted = threading.Event()
+        available = thread_count(self.n_jobs)
 
         def solve(index: int) -> SolveResult:
             watch = progress.problem(index)
-            settings = DualCD(tol=self.tol, max_iter=self.max_iter, seed=seed + index)
+            settings = DualCD(
+                self.tol, self.max_iter, seed + index, solver=self.solver, n_threads=max(1, available // len(signs))
+            )
             result = settings.solve(problem(signs=signs[index]), watch, interrupted)
             watch.end(result)
             return result
 
-        threads = min(thread_count(self.n_jobs), len(signs))
+        threads = min(available, len(signs))
         if threads == 1:
             results = [solve(index) for index in range(len(signs))]
         else:
@@ -276,6 +286,9 @@ class AdditiveSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self.objective_ = np.array([result.primal for result in results])
         self.dual_gap_ = np.array([result.gap for result in results])
         self.history_ = [result.history for result in results]
+        newton = self.solver == "newton" and pair.symmetric
+        finished_by_newton = any(result.newton_steps for result in results)
+        self.solver_ = "newton" if newton else "dual-cd+newton" if finished_by_newton else "dual-cd"
 
     def decision_function(self, X: Any) -> Array:
         """Scores: one a row for two classes, positive for classes_[1]; else one a row and class."""

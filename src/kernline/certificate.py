@@ -43,14 +43,14 @@ def certify(problem: BinaryProblem, alpha: Array) -> Certificate:
     excess = np.maximum(margin, 0.0)
     if problem.loss == "hinge":
         loss, extra = problem.cost * excess, 0.0
-        gradient, bound = -margin, problem.cost
+        gradient = -margin
     else:
         loss, extra = problem.cost * excess**2, float((alpha**2 / (4.0 * problem.cost)).sum())
-        gradient, bound = alpha / (2.0 * problem.cost) - margin, np.full(alpha.shape, np.inf)
+        gradient = alpha / (2.0 * problem.cost) - margin
     primal = 0.5 * squared_norm + float(loss.sum())
     dual = float(alpha.sum()) - 0.5 * squared_norm - extra
     projected = np.where(alpha <= 0.0, np.minimum(gradient, 0.0), gradient)
-    projected = np.where(alpha >= bound, np.maximum(gradient, 0.0), projected)
+    projected = np.where(alpha >= problem.bound, np.maximum(gradient, 0.0), projected)
     return Certificate(primal, dual, primal - dual, float(np.abs(projected).max()), decision)
 
 
@@ -66,4 +66,5 @@ def _expand(problem: BinaryProblem, table: Table, scales: Array) -> sp.csr_array
     width = vectors.shape[1]
     spread = (columns.astype(np.int64)[:, None] * width + np.arange(width)).ravel()
     shape = (problem.data.n_rows, problem.data.n_features * width)
-    return sp.csr_array((vectors.ravel(), spread, row_start * width), shape=shape)
+    expanded = sp.csr_array((vectors.ravel(), spread, row_start * width), shape=shape)
+    return expanded if problem.members is None else expanded[problem.members]

@@ -3,10 +3,15 @@
 The core visits rows (native/dual_cd.hpp). Each visit shows the row's share of the duality gap; their sum over an epoch
 is an estimate that costs nothing. When it falls below the tolerance, W is summed anew from α and one pass over all rows
 computes the gap exactly.
+
+Where C is large, coordinate descent crawls. The estimates tell: when the visits that their rate still asks for exceed
+what Newton's method takes, it takes over (newton.py) and hands back its α, which the exact gap then judges as it does
+any other.
 """
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -16,10 +21,18 @@ import numpy as np
 
 from .. import _core
 from ..native import native_table
-from .problem import BinaryProblem, EpochReport, SolveResult
+from . import newton
+from .problem import Array, BinaryProblem, EpochReport, SolveResult
 
 # The core gives control back this often, for callbacks and Ctrl-C.
 _SLICE_SECONDS = 0.05
+# A row whose share of the gap is this part of the tolerance, spread over all rows, may rest.
+_NEGLIGIBLE = 0.1
+# Epochs over which the rate of convergence is taken.
+_RATE_EPOCHS = 5
+# What Newton's method costs, in passes over the data and, an unknown, in visits of a single cell.
+_NEWTON_PASSES, _NEWTON_UNKNOWNS = 20.0, 2000.0
+_NEWTON_STEPS = 50
 
 # Called after every epoch; returning True stops the fit there.
 OnEpoch = Callable[[EpochReport], bool]
@@ -30,18 +43,30 @@ class DualCD:
     """Stop at a duality gap of `tol` times the primal objective, or after `max_iter` epochs.
 
     Rows come in random order, from `seed`; without `shuffle` in their own, as the papers on PmSVM write.
+    `solver` is "dual-cd", "newton" (from the first step; coordinate descent then closes what is left of the gap), or
+    "auto": coordinate descent, and Newton's method when the rate of the one and the shape of the other's problem say
+    that it pays.
     """
 
     tol: float
     max_iter: int = 1000
     seed: int = 0
     shuffle: bool = True
+    solver: str = "auto"
+    n_threads: int = 1
 
     def solve(
-        self, problem: BinaryProblem, on_epoch: OnEpoch | None = None, interrupted: threading.Event | None = None
+        self,
+        problem: BinaryProblem,
+        on_epoch: OnEpoch | None = None,
+        interrupted: threading.Event | None = None,
+        start: Array | None = None,
     ) -> SolveResult:
-        """Run to the tolerance. `interrupted`, set by another thread, ends it within a slice by KeyboardInterrupt."""
-        return _Run(self, problem, on_epoch, interrupted or threading.Event()).result()
+        """Run to the tolerance, from α = `start` if given, which is cut to the bounds.
+
+        `interrupted`, set by another thread, ends it within a slice by KeyboardInterrupt.
+        """
+        return _Run(self, problem, on_epoch, interrupted or threading.Event()).result(start)
 
 
 @dataclass
@@ -51,6 +76,9 @@ class _Run:
     on_epoch: OnEpoch | None
     interrupted: threading.Event
     history: list[EpochReport] = field(default_factory=list)
+    asked_to_stop: bool = False
+    newton_steps: int = 0
+    newton_ended: int = 0  # the epoch after which it last ended
 
     def __post_init__(self) -> None:
         problem = self.problem
@@ -63,19 +91,20 @@ class _Run:
             curvature=problem.curvature,
             intercept_square=problem.intercept_square,
             squared_hinge=problem.loss == "squared_hinge",
+            members=problem.members,
             seed=self.settings.seed,
             shuffle=self.settings.shuffle,
         )
-        self.start = time.perf_counter()
+        self.begun = time.perf_counter()
 
-    def result(self) -> SolveResult:
+    def result(self, start: Array | None) -> SolveResult:
+        if start is not None:
+            self._set_alpha(np.minimum(start, self.problem.bound))
         converged = self._descend()
         weights = np.empty(self.problem.data.n_features * self.problem.pair.width, dtype=np.float32)
-        alpha = np.empty(self.problem.data.n_rows)
         self.core.copy_weights(weights)
-        self.core.copy_alpha(alpha)
         return SolveResult(
-            alpha=alpha,
+            alpha=self._alpha(),
             weights=weights.reshape(self.problem.data.n_features, -1),
             intercept=self.core.intercept,
             n_iter=len(self.history),
@@ -83,32 +112,42 @@ class _Run:
             gap=self.core.gap,
             converged=converged,
             history=self.history,
+            newton_steps=self.newton_steps,
         )
 
     def _descend(self) -> bool:
         """Epochs until the exact gap is small enough (True), or one of the limits. The gap is exact at the end."""
-        next_check = 0
-        for epoch in range(1, self.settings.max_iter + 1):
-            self._in_slices(self.core.sweep)
-            if epoch % 100 == 0:
-                # Float32 updates drift: long runs would settle where the drifted weights are best.
-                self._in_slices(self.core.rebuild)
-            due = epoch == self.settings.max_iter or self.core.n_active == 0
-            due = due or (epoch >= next_check and self._looks_converged())
-            if due:
-                self._evaluate()
-            stop = self._report(epoch, self.core.gap if due else self.core.active_gap)
-            if due and self.core.gap <= self.settings.tol * self._primal():
-                return True
-            if stop:
-                self._evaluate()
-                return False
-            if due:
-                # A row set aside too early shows only in the exact gap: bring all back. A check costs a pass over the
-                # data, so the next one waits a tenth of the epochs so far.
-                self.core.activate_all()
-                next_check = epoch + 1 + epoch // 10
+        next_check, exact = 0, False
+        while len(self.history) < self.settings.max_iter and not self.asked_to_stop:
+            exact = self._newton_is_due()
+            if exact:
+                self._newton()
+            else:
+                epoch = self._sweep()
+                exact = epoch == self.settings.max_iter or self.core.n_active == 0
+                exact = exact or (epoch >= next_check and self._looks_converged())
+                if exact:
+                    self._evaluate()
+                self._report(self.core.dual, self.core.gap if exact else self.core.active_gap, self.core.n_active)
+            if exact:
+                if self.core.gap <= self.settings.tol * self._primal():
+                    return True
+                # A check costs a pass over the data, so the next one waits a tenth of the epochs so far.
+                self.core.wake_all()
+                next_check = len(self.history) + 1 + len(self.history) // 10
+            self._let_rows_rest()
+        if not exact:
+            self._evaluate()
         return False
+
+    def _sweep(self) -> int:
+        """One epoch of coordinate descent; returns its number."""
+        epoch = len(self.history) + 1
+        self._in_slices(self.core.sweep)
+        if epoch % 100 == 0:
+            # Float32 updates drift: long runs would settle where the drifted weights are best.
+            self._in_slices(self.core.rebuild)
+        return epoch
 
     def _in_slices(self, work: Callable[[float], bool]) -> None:
         done = False
@@ -119,16 +158,67 @@ class _Run:
 
     def _looks_converged(self) -> bool:
         gap = self.core.active_gap
-        return bool(gap <= self.settings.tol * (self.core.dual + gap))
+        return bool(gap <= (1.0 - _NEGLIGIBLE) * self.settings.tol * (self.core.dual + gap))
+
+    def _let_rows_rest(self) -> None:
+        objective = self.history[-1].dual + self.history[-1].gap
+        self.core.set_negligible(max(0.0, _NEGLIGIBLE * self.settings.tol * objective / self.problem.n_rows))
 
     def _evaluate(self) -> None:
         self._in_slices(self.core.rebuild)
         self._in_slices(self.core.evaluate)
 
+    def _set_alpha(self, alpha: Array) -> None:
+        self.core.set_alpha(alpha)
+        self._evaluate()
+
+    def _alpha(self) -> Array:
+        alpha = np.empty(self.problem.n_rows)
+        self.core.copy_alpha(alpha)
+        return alpha
+
+    def _newton_is_due(self) -> bool:
+        """Whether Newton's method is asked for, suits the shape, or would end sooner than more epochs."""
+        settings = self.settings
+        if settings.solver == "dual-cd" or not newton.applies_to(self.problem):
+            return False
+        unknowns = self.problem.data.n_features * self.problem.pair.width
+        if not self.history:
+            return settings.solver == "newton"
+        if len(self.history) - self.newton_ended < 2 * _RATE_EPOCHS:
+            return False
+        before, now = self.history[-1 - _RATE_EPOCHS], self.history[-1]
+        goal = settings.tol * (now.dual + now.gap)
+        if now.gap <= goal:
+            return False
+        rate = math.log(before.gap / now.gap) / _RATE_EPOCHS if now.gap < before.gap else 0.0
+        cells_a_row = max(1.0, self.problem.data.n_cells / max(1, self.problem.data.n_rows))
+        newton_visits = _NEWTON_PASSES * self.problem.n_rows + _NEWTON_UNKNOWNS * unknowns / cells_a_row
+        return rate * newton_visits < math.log(now.gap / goal) * now.n_active
+
+    def _newton(self) -> None:
+        """Newton's steps, kept if the dual objective is higher for them. A few epochs close what is left."""
+        before = self._alpha()
+        dual = self.core.dual
+
+        def on_step(dual: float, gap: float, n_active: int) -> bool:
+            self.newton_steps += 1
+            self._report(dual, gap, n_active)
+            return self.asked_to_stop
+
+        max_steps = min(_NEWTON_STEPS, self.settings.max_iter - len(self.history))
+        method = newton.Newton(self.problem, before, self.settings.n_threads, self.interrupted)
+        alpha = method.run(0.5 * self.settings.tol, max_steps, on_step)
+        self._set_alpha(alpha)
+        if not self.core.dual > dual:
+            self._set_alpha(before)
+        self.newton_ended = len(self.history)
+
     def _primal(self) -> float:
         return float(self.core.loss_sum + 0.5 * self.core.squared_norm)
 
-    def _report(self, epoch: int, gap: float) -> bool:
-        seconds = time.perf_counter() - self.start
-        self.history.append(EpochReport(epoch, seconds, self.core.dual, gap, self.core.n_active))
-        return self.on_epoch is not None and self.on_epoch(self.history[-1])
+    def _report(self, dual: float, gap: float, n_active: int) -> None:
+        seconds = time.perf_counter() - self.begun
+        self.history.append(EpochReport(len(self.history) + 1, seconds, dual, gap, n_active))
+        if self.on_epoch is not None and self.on_epoch(self.history[-1]):
+            self.asked_to_stop = True

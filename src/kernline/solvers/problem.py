@@ -19,7 +19,8 @@ class BinaryProblem:
     """min ½‖f‖² + Σ_i C_i loss(y_i f(x_i)) over f(x) = b + Σ_j f_j(x_j), with the norm of Σ_j s_j k(u, v) + b².
 
     `signs` are the labels ±1, `cost` the C_i > 0, `scales` the s_j, `intercept_square` the kernel's constant b² (0: no
-    intercept). `curvature` is K(x_i, x_i), intercept included.
+    intercept). `curvature` is K(x_i, x_i), intercept included. Of `data` only the rows `members` take part, if given;
+    signs, cost and curvature are theirs, in their order.
     """
 
     data: EncodedData
@@ -30,6 +31,17 @@ class BinaryProblem:
     curvature: Array
     intercept_square: float = 1.0
     loss: str = "hinge"
+    members: NDArray[np.int32] | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """Rows that take part."""
+        return self.signs.size
+
+    @property
+    def bound(self) -> Array:
+        """Upper end of every α_i."""
+        return self.cost if self.loss == "hinge" else np.full(self.n_rows, np.inf)
 
 
 class EpochReport(NamedTuple):
@@ -46,7 +58,8 @@ class EpochReport(NamedTuple):
 class SolveResult:
     """The solution and how far it got. `gap` is a certificate when the pair of tables is symmetric.
 
-    `weights` is W, (n_features, width). primal − dual = gap.
+    `weights` is W, (n_features, width). primal − dual = gap. `history` has an entry for every epoch of coordinate
+    descent and every step of Newton's method, `newton_steps` of them.
     """
 
     alpha: Array
@@ -57,6 +70,7 @@ class SolveResult:
     gap: float
     converged: bool
     history: list[EpochReport]
+    newton_steps: int = 0
 
     @property
     def dual(self) -> float:

@@ -46,4 +46,5 @@ class Hats:
             symmetric=True,
             grid=knots.grid(),
             curvature=np.einsum("ck,ck->c", read, write),
+            gram=M,
         )

@@ -135,7 +135,8 @@ class TablePair:
     `curvature[c]` is the code's share of Q_ii, the second derivative of the dual in α_i. In a symmetric pair,
     φ(u)·ψ(v) = φ(v)·ψ(u) is positive definite: the dual is a real quadratic program and the gap a certificate.
     Where rows hold exact values, `grid` and `curvature` are None; `payload`, if there is one, computes from u what the
-    tables need. `intercept` tells whether the method has an intercept at all.
+    tables need. `intercept` tells whether the method has an intercept at all. `gram` is G in ψ(u) = G φ(u) of a
+    symmetric pair, None where φ = ψ.
     """
 
     read: Table
@@ -145,6 +146,7 @@ class TablePair:
     curvature: Array | None = None
     payload: Any = None  # a NodePayload (pmsvm.py)
     intercept: bool = True
+    gram: Array | None = None
 
     @property
     def width(self) -> int:
