@@ -96,7 +96,7 @@ def _contestants(data: Dataset, C: float) -> dict[str, Callable[[], Any]]:
             approximation,
             C=C,
             gamma=1.0,
-            intercept_scaling=1.0 / np.sqrt(_mean_norm(kernel, data.X_train)),
+            intercept_scaling=1.0 / np.sqrt(mean_norm(kernel, data.X_train)),
             random_state=0,
         )
         label = f"kernline {kernel}" + (f" {approximation}" if kernel != "linear" else "")
@@ -104,7 +104,7 @@ def _contestants(data: Dataset, C: float) -> dict[str, Callable[[], Any]]:
     return contestants
 
 
-def _mean_norm(kernel: str, X: Any) -> float:
+def mean_norm(kernel: str, X: Any) -> float:
     """Mean of K(x_i, x_i), to give the intercept the constant 1 that LinearSVC gives it."""
     powers = X.power(2) if sp.issparse(X) else X**2
     return float((powers if kernel == "linear" else X).sum() / X.shape[0])
@@ -120,13 +120,13 @@ def _row(label: str, run: Run, runs: dict[str, Run], data: Dataset, C: float, n_
         f"{epochs / run.model.n_iter_.size:.0f}" if ours else "",
         f"{1e9 * run.seconds / (n_nonzero * epochs):.2f}" if ours else "",
         f"{100 * run.model.score(data.X_test, data.y_test):.2f}",
-        f"{_objective(run.model, data, C):.4g}",
+        f"{objective(run.model, data, C):.4g}",
         f"{run.peak_bytes / 1e6:.0f}",
         f"{peer.seconds / run.seconds:.1f}×" if ours else "",
     ]
 
 
-def _objective(model: Any, data: Dataset, C: float) -> float:
+def objective(model: Any, data: Dataset, C: float) -> float:
     """Sum over the problems of ½‖f‖² + C Σ hinge, intercept penalised."""
     if isinstance(model, AdditiveSVC):
         return float(model.objective_.sum())

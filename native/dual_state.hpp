@@ -51,6 +51,7 @@ struct DualState {
 
   std::int64_t n_active = 0;
   bool in_epoch = false;
+  bool in_blocks = false;   // this epoch's order: blocks of neighbours, or all rows alike
   std::int64_t cursor = 0;  // next position in `order`
   double negligible = 0.0;  // share of the gap at or below which a row rests
 

@@ -134,14 +134,22 @@ inline Float2 load2(const float* p) {
   return pair;
 }
 
-// The default method on sparse rows, where all is arranged for speed: a word is column << 8 | position << 4 | t, so that
-// word >> 4 is the place of the left weight among all of W, its right neighbour follows it, and t picks the hat weights.
-inline float read_row(const PackedRows<std::uint32_t, 8>::Row& row, const PairTable<16>& table, const float* weights) {
+// The default method, where all is arranged for speed: with `place` = column << 8 | position << 4 | t, place >> 4 is the
+// slot of the left weight among all of W, its right neighbour follows it, and t picks the hat weights. A packed word is
+// the place itself.
+inline std::uint64_t place(const PackedRows<std::uint32_t, 8>::Row& row, std::int64_t k) { return row.words[k]; }
+inline std::uint64_t place(const DenseRows<std::uint8_t>::Row& row, std::int64_t k) {
+  return static_cast<std::uint64_t>(k) << 8 | row.cells[k];
+}
+
+template <class Row>
+  requires requires(const Row& row) { place(row, 0); }
+inline float read_row(const Row& row, const PairTable<16>& table, const float* weights) {
   Float2 sum[4] = {};
   std::int64_t k = 0;
   const auto term = [&](std::int64_t at) {
-    const std::uint32_t word = row.words[at];
-    return load2(weights + (word >> 4)) * load2(table.pairs + 2 * (word & 15));
+    const std::uint64_t p = place(row, at);
+    return load2(weights + (p >> 4)) * load2(table.pairs + 2 * (p & 15));
   };
   for (; k + 4 <= row.length; k += 4) {
     for (int lane = 0; lane < 4; ++lane) sum[lane] += term(k + lane);
@@ -182,13 +190,14 @@ inline void write_row(const DenseRows<float>::Row& row, const ValueTable&, Weigh
   for (std::int64_t k = 0; k < row.length; ++k) weights[k] += step * scales[k] * row.cells[k];
 }
 
-// The same arrangement, adding the two hat weights of every cell.
-inline void write_row(const PackedRows<std::uint32_t, 8>::Row& row, const PairTable<16>& table, float* weights, float step,
-                      const NoScales&) {
+// The same arrangement, adding the two hat weights of every cell. (A zero adds to the slot of u = 0, where psi vanishes.)
+template <class Row>
+  requires requires(const Row& row) { place(row, 0); }
+inline void write_row(const Row& row, const PairTable<16>& table, float* weights, float step, const NoScales&) {
   for (std::int64_t k = 0; k < row.length; ++k) {
-    const std::uint32_t word = row.words[k];
-    float* slot = weights + (word >> 4);
-    const Float2 sum = load2(slot) + step * load2(table.pairs + 2 * (word & 15));
+    const std::uint64_t p = place(row, k);
+    float* slot = weights + (p >> 4);
+    const Float2 sum = load2(slot) + step * load2(table.pairs + 2 * (p & 15));
     std::memcpy(slot, &sum, sizeof sum);
   }
 }
