@@ -9,8 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from .encoding import Encoder, row_blocks
+from .encoding import Encoder
 from .native import decision, padded
+from .sources import row_blocks
 from .tables import Table
 
 Array = NDArray[np.float64]
@@ -50,7 +51,7 @@ class ShapeFunctions:
         out = np.empty((X.shape[0], self.n_problems))
         weights = padded(self.weights)
         for rows in row_blocks(X):
-            data = self.encoder.transform(X[rows], write=False)
+            data = self.encoder.transform(X[rows], write=False, n_threads=n_threads)
             out[rows] = decision(data, self.table, weights, self.intercepts, n_threads)
         return out
 
