@@ -19,17 +19,14 @@ namespace {
 
 using Release = nb::call_guard<nb::gil_scoped_release>;
 
-// `weights` is (n_problems, n_features * width + 1): each problem padded by the float that a pair table may touch.
-void decision(const Rows& rows, const Table& table, Matrix<const float> weights, Vector<const float> intercepts,
+void decision(const Rows& rows, const Table& table, Matrix<const float> weights, Vector<const double> intercepts,
               Matrix<double> out, int n_threads) {
   const RowsView& view = rows.view();
   table.check(rows);
-  require(static_cast<std::int64_t>(weights.shape(1)) == view.n_features * table.view().width + 1, "weights: width floats a feature and one more");
-  require(intercepts.size() == weights.shape(0) && out.shape(1) == weights.shape(0), "one intercept a problem");
-  require(static_cast<std::int64_t>(out.shape(0)) == view.n_rows, "one row of output a row");
+  const WeightsView all = weights_view(weights, intercepts, view.n_features * table.view().width);
+  require(static_cast<std::int64_t>(out.shape(1)) == all.n_problems && static_cast<std::int64_t>(out.shape(0)) == view.n_rows, "one row of output a row");
   parallel_for(n_threads, view.n_rows, [&](std::int64_t begin, std::int64_t end) {
-    loops().decision(view, table.view(), weights.data(), static_cast<std::int64_t>(weights.shape(1)), intercepts.data(),
-                     static_cast<std::int64_t>(weights.shape(0)), begin, end, out.data());
+    loops().decision(view, table.view(), all, begin, end, out.data() + begin * all.n_problems);
   });
 }
 

@@ -168,6 +168,9 @@ class Table {
   }
 
   const TableView& view() const { return view_; }
+  bool reads_codes_to(unsigned last_code) const {
+    return (view_.form == TableForm::dense || view_.form == TableForm::pair) && last_code < n_codes_;
+  }
   void check(const Rows& rows) const {
     const RowKind kind = rows.view().kind;
     switch (view_.form) {
@@ -196,5 +199,14 @@ class Table {
   std::size_t n_codes_;
   nb::ndarray<> data_;
 };
+
+// `weights` is (slots + 1, stride): see WeightsView. The problems of a slot are padded to 1, 4 or a multiple of 8.
+inline WeightsView weights_view(const Matrix<const float>& weights, const Vector<const double>& intercepts, std::int64_t n_slots) {
+  const auto stride = static_cast<std::int64_t>(weights.shape(1)), n_problems = static_cast<std::int64_t>(intercepts.size());
+  require(static_cast<std::int64_t>(weights.shape(0)) == n_slots + 1, "weights: width slots a feature and one more");
+  require(n_problems >= 1 && n_problems <= stride, "one intercept a problem");
+  require((stride == 1) || (stride % 4 == 0), "weights: the problems of a slot must be padded to a multiple of four");
+  return {weights.data(), stride, n_problems, intercepts.data()};
+}
 
 }  // namespace kernline

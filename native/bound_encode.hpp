@@ -1,4 +1,4 @@
-// What Python calls to look at X and to encode it. Every result is the same for any number of threads.
+// What Python calls to look at X, to encode it and to predict from it. Every result is the same for any number of threads.
 #pragma once
 
 #include <nanobind/stl/tuple.h>
@@ -8,6 +8,7 @@
 #include "bound_source.hpp"
 #include "column_range.hpp"
 #include "parallel.hpp"
+#include "predict.hpp"
 
 namespace kernline {
 
@@ -128,6 +129,26 @@ std::int64_t encode_sparse_values(const CodeMap& map, const Source& source, Vect
       });
 }
 
+// f of every row of X and every problem, through codes that are never kept.
+inline void predict(const CodeMap& map, const Source& source, const Table& table, Matrix<const float> weights,
+                    Vector<const double> intercepts, Matrix<double> out, int n_threads) {
+  const SourceView& rows = source.view();
+  check_source(map, rows);
+  require(table.reads_codes_to(map.grid().last_code), "the table lacks a code that the encoder gives");
+  const WeightsView view = weights_view(weights, intercepts, rows.n_features * table.view().width);
+  require(static_cast<std::int64_t>(out.shape(0)) == rows.n_rows && static_cast<std::int64_t>(out.shape(1)) == view.n_problems, "one row of output a row");
+  const bool bytes = map.grid().last_code < 256;
+  const bool narrow = rows.n_features <= std::int64_t{1} << (bytes ? 24 : 16);
+  parallel_for(n_threads, rows.n_rows, [&](std::int64_t begin, std::int64_t end) {
+    const auto run = [&]<class Word, int code_bits>(RowKind kind) {
+      predict_codes<Word, code_bits>(rows, map.transform(), map.grid(), kind, table.view(), view, begin, end, out.data());
+    };
+    if (!narrow) return run.template operator()<std::uint64_t, 16>(RowKind::packed64_code16);
+    if (bytes) return run.template operator()<std::uint32_t, 8>(RowKind::packed32_code8);
+    run.template operator()<std::uint32_t, 16>(RowKind::packed32_code16);
+  });
+}
+
 constexpr auto exact = [](const char* name) { return nb::arg(name).noconvert(); };
 
 inline void bind_encoding(nb::module_& m) {
@@ -151,6 +172,7 @@ inline void bind_encoding(nb::module_& m) {
           found = value_range(source, n_threads);
           return found;
         }, "source"_a, "n_threads"_a);
+  m.def("predict", predict, "map"_a, "source"_a, "table"_a, exact("weights"), exact("intercepts"), exact("out"), "n_threads"_a, Release());
 
   const auto bind_dense = [&]<class Cell>(Cell) {
     m.def("encode", encode_dense<Cell>, "map"_a, "source"_a, exact("out"), "n_threads"_a, Release());

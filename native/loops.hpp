@@ -15,8 +15,8 @@ struct Loops {
   bool (*sweep)(const RowsView&, const MethodView&, DualState&, double seconds);
   bool (*rebuild)(const RowsView&, const MethodView&, DualState&, double seconds);
   bool (*evaluate)(const RowsView&, const MethodView&, DualState&, double seconds);
-  void (*decision)(const RowsView&, const TableView&, const float* weights, std::int64_t stride,
-                   const float* intercepts, std::int64_t n_problems, std::int64_t begin, std::int64_t end, double* out);
+  void (*decision)(const RowsView&, const TableView&, const WeightsView&, std::int64_t begin, std::int64_t end,
+                   double* out);
   void (*gram_dense)(const GramKernel&, const DensePoints&, const DensePoints&, std::int64_t begin, std::int64_t end,
                      double* out);
   void (*gram_sparse)(const GramKernel&, const SparsePoints&, const SparsePoints&, std::int64_t begin,

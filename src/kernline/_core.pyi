@@ -101,6 +101,15 @@ def value_range(source: Source, n_threads: int) -> tuple[float, float, bool]: ..
 
 # One function a sink: see `bind_encoding` in bound_encode.hpp.
 def encode(map: CodeMap, source: Source, *sink_then_n_threads: Any) -> Any: ...
+def predict(
+    map: CodeMap,
+    source: Source,
+    table: Table,
+    weights: NDArray[Any],
+    intercepts: NDArray[Any],
+    out: NDArray[Any],
+    n_threads: int,
+) -> None: ...
 def decision(
     rows: Rows,
     table: Table,
