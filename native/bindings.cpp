@@ -2,6 +2,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
 #include <string>
 #include <vector>
@@ -82,7 +83,13 @@ NB_MODULE(_core, m) {
 
   nb::set_leak_warnings(false);  // what lives on at the interpreter's end is Python's to free, and no news for a user
 
+  loops();  // a KERNLINE_TARGET that cannot be had is an error here, when the module is imported
   m.def("target", [] { return loops().target; }, "The instruction set in use.");
+  m.def("targets", [] {
+          std::vector<std::string> names;
+          for (const Loops* runnable : runnable_loops()) names.emplace_back(runnable->target);
+          return names;
+        }, "The instruction sets that run here, the best last.");
 
   nb::class_<Rows>(m, "Rows")
       .def_static("dense_codes", &Rows::dense_codes<std::uint8_t>, exact("codes"))

@@ -25,5 +25,6 @@ struct Loops {
 
 namespace baseline { extern const Loops loops; }
 namespace avx2 { extern const Loops loops; }
+namespace avx512 { extern const Loops loops; }
 
 }  // namespace kernline

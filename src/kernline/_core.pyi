@@ -5,6 +5,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 def target() -> str: ...
+def targets() -> list[str]: ...
 
 class Rows:
     @staticmethod
