@@ -1,4 +1,4 @@
-// Arrays as they come from Python, and what the core keeps of them between calls: rows, tables, the encoder's map. Each
+// Arrays as they come from Python, and what the core keeps of them between calls: rows and tables. Each
 // holds on to the arrays it was made of, and checks their sizes once, so that the loops need not.
 #pragma once
 
@@ -12,7 +12,6 @@
 #include <stdexcept>
 #include <vector>
 
-#include "encode.hpp"
 #include "views.hpp"
 
 namespace nb = nanobind;
@@ -178,6 +177,9 @@ class Table {
   }
 
   const TableView& view() const { return view_; }
+  bool reads_codes_to(unsigned last_code) const {
+    return (view_.form == TableForm::dense || view_.form == TableForm::pair) && last_code < n_codes_;
+  }
   void check(const Rows& rows) const {
     const RowKind kind = rows.view().kind;
     switch (view_.form) {
@@ -207,49 +209,13 @@ class Table {
   nb::ndarray<> data_;
 };
 
-// The fitted encoder as the core needs it. Holds on to its arrays.
-class CodeMap {
- public:
-  CodeMap(Vector<const float> thresholds, Vector<const double> offsets, Vector<const double> factors,
-          Offsets edge_start, Vector<const double> edges, Vector<const double> levels, bool clip)
-      : thresholds_(thresholds.data(), thresholds.data() + thresholds.size()),
-        offsets_(offsets.data(), offsets.data() + offsets.size()),
-        factors_(factors.data(), factors.data() + factors.size()),
-        edge_start_(edge_start.data(), edge_start.data() + edge_start.size()),
-        edges_(edges.data(), edges.data() + edges.size()),
-        levels_(levels.data(), levels.data() + levels.size()),
-        first_(GridView::n_buckets),
-        clip_(clip) {
-    require(thresholds_.size() < 65536, "at most 65536 codes");
-    require(offsets_.size() == factors_.size() && edges_.size() == levels_.size(), "one factor an offset, one level an edge");
-    require(edge_start_.empty() || (edge_start_.size() == offsets_.size() + 1 && edge_start_.front() == 0 &&
-                                    edge_start_.back() == static_cast<std::int64_t>(edges_.size()) &&
-                                    std::is_sorted(edge_start_.begin(), edge_start_.end())),
-            "edge_start must divide the edges among the features");
-    require(std::is_sorted(thresholds_.begin(), thresholds_.end()), "thresholds must not decrease");
-    for (std::uint32_t bucket = 0; bucket < GridView::n_buckets; ++bucket) {
-      const float low = std::bit_cast<float>((bucket + GridView::bucket_base) << GridView::bucket_shift);
-      first_[bucket] = static_cast<std::uint16_t>(std::upper_bound(thresholds_.begin(), thresholds_.end(), low) - thresholds_.begin());
-    }
-    last_code_ = static_cast<unsigned>(thresholds_.size());
-    thresholds_.push_back(std::numeric_limits<float>::infinity());
-  }
-
-  std::size_t n_features() const { return offsets_.size(); }
-  bool clips() const { return clip_; }
-  GridView grid() const { return {thresholds_.data(), first_.data(), last_code_}; }
-  TransformView transform() const {
-    return {offsets_.data(), factors_.data(), edge_start_.empty() ? nullptr : edge_start_.data(), edges_.data(), levels_.data()};
-  }
-
- private:
-  std::vector<float> thresholds_;
-  std::vector<double> offsets_, factors_;
-  std::vector<std::int64_t> edge_start_;
-  std::vector<double> edges_, levels_;
-  std::vector<std::uint16_t> first_;
-  bool clip_;
-  unsigned last_code_;
-};
+// `weights` is (slots + 1, stride): see WeightsView. The problems of a slot are padded to 1, 4 or a multiple of 8.
+inline WeightsView weights_view(const Matrix<const float>& weights, const Vector<const double>& intercepts, std::int64_t n_slots) {
+  const auto stride = static_cast<std::int64_t>(weights.shape(1)), n_problems = static_cast<std::int64_t>(intercepts.size());
+  require(static_cast<std::int64_t>(weights.shape(0)) == n_slots + 1, "weights: width slots a feature and one more");
+  require(n_problems >= 1 && n_problems <= stride, "one intercept a problem");
+  require((stride == 1) || (stride % 4 == 0), "weights: the problems of a slot must be padded to a multiple of four");
+  return {weights.data(), stride, n_problems, intercepts.data()};
+}
 
 }  // namespace kernline

@@ -1,25 +1,32 @@
 // f_p(x_i) = intercept_p + sum_j phi(u_ij) . W_pj for every row of a range and every problem p.
 #pragma once
 
-#include <algorithm>
-
+#include "class_sums.hpp"
 #include "methods.hpp"
 
 namespace kernline::KERNLINE_TARGET {
 
-// Rows that stay in cache while one problem's weights after another pass over them.
-constexpr std::int64_t rows_a_block = 64;
-
-inline void decision(const RowsView& view, const TableView& table, const float* weights, std::int64_t stride,
-                     const float* intercepts, std::int64_t n_problems, std::int64_t begin, std::int64_t end,
-                     double* out) {
+// `weights.data` is [slot][problem], a slot's problems `stride` floats apart: 1 for a single problem, else a multiple of 4.
+// `out` holds the rows from `begin` on.
+inline void decision(const RowsView& view, const TableView& table, const WeightsView& weights, std::int64_t begin,
+                     std::int64_t end, double* out) {
   with_reader(view, table, [&](const auto& rows, const auto& read) {
-    for (std::int64_t block = begin; block < end; block += rows_a_block) {
-      const std::int64_t block_end = std::min(block + rows_a_block, end);
-      for (std::int64_t p = 0; p < n_problems; ++p) {
-        for (std::int64_t i = block; i < block_end; ++i) {
-          out[i * n_problems + p] = static_cast<double>(read_row(rows.row(i), read, weights + p * stride)) + intercepts[p];
-        }
+    using Table = std::decay_t<decltype(read)>;
+    if (weights.stride == 1) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        *out++ = static_cast<double>(read_row(rows.row(i), read, weights.data)) + weights.intercepts[0];
+      }
+      return;
+    }
+    TermList list;
+    Scratch<float> scratch;
+    float* sums = scratch.room(weights.stride);
+    for (std::int64_t i = begin; i < end; ++i, out += weights.n_problems) {
+      const auto row = rows.row(i);
+      const auto& terms = terms_of(row, read, weights.data, weights.stride, list);
+      class_sums<run_of<Table>>(terms, read.width(), weights.stride, sums);
+      for (std::int64_t p = 0; p < weights.n_problems; ++p) {
+        out[p] = static_cast<double>(sums[p]) + weights.intercepts[p];
       }
     }
   });

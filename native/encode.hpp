@@ -1,63 +1,84 @@
 // Values to cells: u = T_j(x), then the code of u on a grid that all features share, or u itself as float32. One loop
-// over any source (dense, CSR), transform and sink (dense, packed words, values with columns).
+// over rows of any source, for any transform and sink (dense, packed words, values with columns).
 #pragma once
 
 #include <algorithm>
 #include <bit>
 #include <cstdint>
 #include <stdexcept>
+#include <vector>
 
+#include "source.hpp"
 #include "views.hpp"
 
 namespace kernline {
 
 // T_j: x -> u. Affine, u = (x - offset_j) * factor_j, or (scale="rank") linear between the points (edge, level) of
 // feature j, which are edges[edge_start[j]] to edges[edge_start[j + 1] - 1].
-struct TransformView {
-  const double* offsets;
-  const double* factors;
-  const std::int64_t* edge_start;  // null when affine
-  const double* edges;
-  const double* levels;
+struct Affine {
+  double offset, factor;
 };
 
-// code(u) = number of thresholds <= u. `first` starts the search at the leading bits of the float, which grow with it.
+struct Level {
+  double level, slope;  // at an edge, and from there to the next (0 after the last)
+};
+
+struct TransformView {
+  const Affine* affine;
+  const std::int64_t* edge_start;  // null when affine
+  const double* edges;
+  const Level* levels;
+  bool keeps_zeros;                // zero becomes zero in every column
+};
+
+// code(u) = number of thresholds <= u. `first` starts the search at the leading bits of the float, which grow with it;
+// from there `steps` comparisons are enough. No branch depends on u.
 struct GridView {
-  static constexpr int bucket_shift = 17;                    // exponent and six bits of mantissa
-  static constexpr std::uint32_t bucket_base = 0x30000000u >> bucket_shift;  // 2^-31: anything below counts as zero
-  static constexpr std::uint32_t n_buckets = (0x3f800000u >> bucket_shift) - bucket_base + 1;
+  static constexpr std::int32_t lowest = 0x30000000;  // 2^-31: anything up to it counts as zero
+  static constexpr std::int32_t highest = 0x3f800000;  // 1
 
-  const float* thresholds;     // n_codes - 1 of them, and infinity
-  const std::uint16_t* first;  // n_buckets
+  const float* thresholds;     // n_codes - 1 of them, above 2^-31, and infinity
+  const std::uint16_t* first;
   unsigned last_code;
+  int shift;
+  unsigned steps;
 
+  // The usual grids need one step at a shift that is known beforehand.
+  static constexpr int usual_shift = 16;
+  bool is_usual() const { return shift == usual_shift && steps <= 1; }
+
+  template <bool usual>
   unsigned code(float u) const {
-    if (!(u > 0x1p-31f)) return 0;
-    if (u >= 1.0f) return last_code;
-    unsigned c = first[(std::bit_cast<std::uint32_t>(u) >> bucket_shift) - bucket_base];
-    while (thresholds[c] <= u) ++c;
+    const std::int32_t bits = std::clamp(std::bit_cast<std::int32_t>(u), lowest, highest);
+    unsigned c = first[(bits - lowest) >> (usual ? usual_shift : shift)];
+    const float clipped = std::bit_cast<float>(bits);
+    for (unsigned step = 0; step < (usual ? 1 : steps); ++step) c += thresholds[c] <= clipped;
     return c;
   }
 };
 
 struct AffineTransform {
-  const TransformView& view;
+  TransformView view;
   float operator()(double x, std::int64_t j) const {
-    return static_cast<float>((x - view.offsets[j]) * view.factors[j]);
+    return static_cast<float>((x - view.affine[j].offset) * view.affine[j].factor);
   }
 };
 
 struct RankTransform {
-  const TransformView& view;
+  TransformView view;
+  // The search halves the edges without a branch on x: where x falls is what no processor can predict.
   float operator()(double x, std::int64_t j) const {
-    const double* first = view.edges + view.edge_start[j];
-    const double* last = view.edges + view.edge_start[j + 1];
-    const double* right = std::upper_bound(first, last, x);
-    if (right == first) return 0.0f;
-    const double* level = view.levels + (right - view.edges);
-    if (right == last) return static_cast<float>(level[-1]);
-    const double fraction = (x - right[-1]) / (right[0] - right[-1]);
-    return static_cast<float>(level[-1] + fraction * (level[0] - level[-1]));
+    const std::int64_t begin = view.edge_start[j];
+    const double* edge = view.edges + begin;
+    std::int64_t at = 0;
+    for (std::int64_t n = view.edge_start[j + 1] - begin; n > 1;) {
+      const std::int64_t half = n / 2;
+      at += edge[at + half] <= x ? half : 0;
+      n -= half;
+    }
+    const Level level = view.levels[begin + at];
+    const double u = level.level + (x - edge[at]) * level.slope;
+    return x >= edge[at] ? static_cast<float>(u) : 0.0f;
   }
 };
 
@@ -70,53 +91,57 @@ void with_transform(const TransformView& view, F&& f) {
   }
 }
 
-// Sources: for_each(i, f) calls f(j, x) for the entries of row i.
-template <class Value>
-struct DenseSource {
-  std::int64_t n_rows;
-  std::int64_t n_features;
-  const Value* values;
+// The entries of a row that may be other than zero after the transform.
+class Candidates {
+ public:
+  Candidates(const SourceView& source, bool keeps_zeros) : reader_(source), keeps_zeros_(keeps_zeros) {}
 
-  template <class F>
-  void for_each(std::int64_t i, F&& f) const {
-    const Value* row = values + i * n_features;
-    for (std::int64_t j = 0; j < n_features; ++j) f(j, static_cast<double>(row[j]));
+  RowReader::Entries row(std::int64_t i) {
+    const RowReader::Entries all = reader_.row(i);
+    return all.columns || !keeps_zeros_ ? all : nonzeros(all);
   }
+
+ private:
+  // Branch-free within eight values; eight zeros, as images and histograms have them, are passed over.
+  RowReader::Entries nonzeros(const RowReader::Entries& all) {
+    if (static_cast<std::int64_t>(values_.size()) < all.size + 1) {
+      values_.resize(static_cast<std::size_t>(all.size) + 1);
+      columns_.resize(static_cast<std::size_t>(all.size) + 1);
+    }
+    double* values = values_.data();
+    std::int64_t* columns = columns_.data();
+    std::int64_t n = 0;
+    const auto look = [&](std::int64_t j) {
+      values[n] = all.values[j];
+      columns[n] = j;
+      n += all.values[j] != 0.0;
+    };
+    std::int64_t j = 0;
+    for (; j + 8 <= all.size; j += 8) {
+      std::uint64_t bits = 0;
+      for (int lane = 0; lane < 8; ++lane) bits |= std::bit_cast<std::uint64_t>(all.values[j + lane]);
+      if (bits == 0) continue;
+      for (int lane = 0; lane < 8; ++lane) look(j + lane);
+    }
+    for (; j < all.size; ++j) look(j);
+    return {n, values, columns};
+  }
+
+  RowReader reader_;
+  bool keeps_zeros_;
+  std::vector<double> values_;
+  std::vector<std::int64_t> columns_;
 };
 
-template <class Value, class Index>
-struct CsrSource {
-  std::int64_t n_rows;
-  std::int64_t n_features;
-  std::int64_t n_entries;
-  const Index* row_start;
-  const Index* columns;
-  const Value* values;
-
-  // An index outside the data is an error, not a crash.
-  template <class F>
-  void for_each(std::int64_t i, F&& f) const {
-    const std::int64_t begin = row_start[i], end = row_start[i + 1];
-    if (begin < 0 || begin > end || end > n_entries) {
-      throw std::invalid_argument("sparse X: indptr is not increasing within the data");
-    }
-    for (std::int64_t k = begin; k < end; ++k) {
-      const std::int64_t j = columns[k];
-      if (j < 0 || j >= n_features) throw std::invalid_argument("sparse X: a column index lies outside its shape");
-      f(j, static_cast<double>(values[k]));
-    }
-  }
-};
-
-// Sinks: `put` is told of the cells of a row in turn, `end_row` closes it. The sparse ones leave zeros out.
-template <class Cell>
+// Sinks: `begin_row` is told how many cells may come, `put` takes them in turn, `end_row` closes it. The sparse ones
+// leave zeros out.
+template <class CellType>
 struct DenseSink {
-  Cell* cells;
+  using Cell = CellType;
+  Cell* cells;  // zeros
   std::int64_t n_features;
-  template <class T>
-  void put(std::int64_t j, T cell) {
-    cells[j] = static_cast<Cell>(cell);
-  }
+  void begin_row(std::int64_t) {}
+  void put(std::int64_t j, Cell cell) { cells[j] = cell; }
   void end_row() { cells += n_features; }
 };
 
@@ -124,75 +149,80 @@ struct SparseSink {
   std::int64_t* row_end;
   std::int64_t position;
   std::int64_t capacity;
-  void end_row() { *row_end++ = position; }
-
- protected:
-  std::int64_t advance() {
-    if (position >= capacity) throw std::length_error("encode: more non-zeros than counted; did the data change meanwhile?");
-    return position++;
+  // Zeros are written and then overwritten, so that no branch depends on the data: there must be room for them too.
+  void begin_row(std::int64_t n) {
+    if (position + n > capacity) throw std::length_error("encode: more non-zeros than counted; did the data change meanwhile?");
   }
+  void end_row() { *row_end++ = position; }
 };
 
-template <class Word>
+template <class Word, int code_bits>
 struct PackedSink : SparseSink {
+  using Cell = unsigned;
   Word* words;
-  int code_bits;
   void put(std::int64_t j, unsigned code) {
-    if (code) words[advance()] = static_cast<Word>(j) << code_bits | static_cast<Word>(code);
+    words[position] = static_cast<Word>(j) << code_bits | static_cast<Word>(code);
+    position += code != 0;
   }
 };
 
 template <class Index>
 struct ValueSink : SparseSink {
+  using Cell = float;
   float* values;
   Index* columns;
   void put(std::int64_t j, float value) {
-    if (value == 0.0f) return;
-    const std::int64_t k = advance();
-    values[k] = value;
-    columns[k] = static_cast<Index>(j);
+    values[position] = value;
+    columns[position] = static_cast<Index>(j);
+    position += value != 0.0f;
   }
 };
 
-template <class Source, class Sink>
-void encode_codes(const Source& source, const TransformView& view, const GridView& grid, Sink& sink) {
-  with_transform(view, [&](const auto& transform) {
-    for (std::int64_t i = 0; i < source.n_rows; ++i) {
-      source.for_each(i, [&](std::int64_t j, double x) { sink.put(j, grid.code(transform(x, j))); });
-      sink.end_row();
-    }
-  });
+// How a u becomes a cell.
+template <bool usual>
+struct ToCode {
+  GridView grid;
+  unsigned operator()(float u) const { return grid.code<usual>(u); }
+};
+
+template <class F>
+void with_codes(const GridView& grid, F&& f) {
+  if (grid.is_usual()) {
+    f(ToCode<true>{grid});
+  } else {
+    f(ToCode<false>{grid});
+  }
 }
 
 // For methods on exact values. `clip` keeps u within [0, 1]; without it, what float32 cannot square is cut off.
-template <class Source, class Sink>
-void encode_values(const Source& source, const TransformView& view, bool clip, Sink& sink) {
-  const float low = clip ? 0.0f : -1e18f;
-  const float high = clip ? 1.0f : 1e18f;
-  with_transform(view, [&](const auto& transform) {
-    for (std::int64_t i = 0; i < source.n_rows; ++i) {
-      source.for_each(i, [&](std::int64_t j, double x) { sink.put(j, std::clamp(transform(x, j), low, high)); });
-      sink.end_row();
-    }
-  });
-}
-
-// What an encoder has to know of a column: its range and how many values are not zero.
-struct ColumnRange {
-  double* minimum;
-  double* maximum;
-  std::int64_t* n_nonzero;
+struct ToValue {
+  bool clip;
+  float operator()(float u) const { return clip ? std::clamp(u, 0.0f, 1.0f) : std::clamp(u, -1e18f, 1e18f); }
 };
 
-template <class Source>
-void find_range(const Source& source, ColumnRange range) {
-  for (std::int64_t i = 0; i < source.n_rows; ++i) {
-    source.for_each(i, [&](std::int64_t j, double x) {
-      range.minimum[j] = x < range.minimum[j] ? x : range.minimum[j];
-      range.maximum[j] = x > range.maximum[j] ? x : range.maximum[j];
-      range.n_nonzero[j] += x != 0.0;
-    });
-  }
+// Rows begin to end of the source, into the sink from where it stands.
+template <class ToCell, class Sink>
+void encode_rows(const SourceView& source, const TransformView& view, ToCell to_cell, Sink& sink, std::int64_t begin,
+                 std::int64_t end) {
+  Candidates candidates(source, view.keeps_zeros);
+  with_transform(view, [&](auto transform) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const RowReader::Entries row = candidates.row(i);
+      Sink local = sink;  // kept in registers: `put` could write to anything, for all the compiler knows
+      local.begin_row(row.size);
+      if (row.columns) {
+        for (std::int64_t k = 0; k < row.size; ++k) {
+          local.put(row.columns[k], static_cast<typename Sink::Cell>(to_cell(transform(row.values[k], row.columns[k]))));
+        }
+      } else {
+        for (std::int64_t j = 0; j < row.size; ++j) {
+          local.put(j, static_cast<typename Sink::Cell>(to_cell(transform(row.values[j], j))));
+        }
+      }
+      local.end_row();
+      sink = local;
+    }
+  });
 }
 
 }  // namespace kernline

@@ -15,8 +15,8 @@ struct Loops {
   bool (*sweep)(const RowsView&, const MethodView&, DualState&, double seconds);
   bool (*rebuild)(const RowsView&, const MethodView&, DualState&, double seconds);
   bool (*evaluate)(const RowsView&, const MethodView&, DualState&, double seconds);
-  void (*decision)(const RowsView&, const TableView&, const float* weights, std::int64_t stride,
-                   const float* intercepts, std::int64_t n_problems, std::int64_t begin, std::int64_t end, double* out);
+  void (*decision)(const RowsView&, const TableView&, const WeightsView&, std::int64_t begin, std::int64_t end,
+                   double* out);
   void (*read_members)(const RowsView&, const TableView&, const float* weights, const std::int32_t* members,
                        std::int64_t n_members, double* out);
   void (*add_members)(const RowsView&, const TableView&, const double* t, const std::int32_t* members,
@@ -31,5 +31,6 @@ struct Loops {
 
 namespace baseline { extern const Loops loops; }
 namespace avx2 { extern const Loops loops; }
+namespace avx512 { extern const Loops loops; }
 
 }  // namespace kernline

@@ -45,6 +45,15 @@ struct TableView {
   const float* data;  // dense: (n_codes, width); pair: (1 << shift, 2); nodes: the constant entry, then A
 };
 
+// The weights of one problem or several: slot s of problem p at data[s * stride + p], with one slot more than the features
+// have, which a pair table may touch.
+struct WeightsView {
+  const float* data;
+  std::int64_t stride;
+  std::int64_t n_problems;
+  const double* intercepts;
+};
+
 // A method is a pair of tables: read f_j(u) = phi(u) . W_j, write W_j += step psi(u).
 struct MethodView {
   TableView read;

@@ -1,6 +1,7 @@
 """Encoding: codes against searchsorted, every layout against every other, scales against their definitions."""
 
 import pickle
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -11,7 +12,8 @@ from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose, assert_array_equal
 
 from kernline import AdditiveSVC, kernels, tables
-from kernline.encoding import Encoder
+from kernline.encoding import ColumnRange, Encoder
+from kernline.sources import value_range
 
 CHI2 = kernels.Chi2()
 PAIR = tables.Hats().build(CHI2)
@@ -56,13 +58,80 @@ def test_layouts_agree(pair, value_type, density):
     assert_array_equal(encoder.transform(X[::-1]).to_csr().toarray(), expected[::-1])
 
 
-@pytest.mark.parametrize("type_", [np.uint8, np.int64, np.float16, bool])
-def test_integers_and_others_are_taken_as_they_are(type_):
-    X = np.random.default_rng(0).integers(0, 2 if type_ is bool else 100, (30, 20)).astype(type_)
-    codes = Encoder.fit(X, PAIR, kernel=CHI2).transform(X).to_csr().toarray()
-    assert_array_equal(
-        codes, Encoder.fit(X.astype(float), PAIR, kernel=CHI2).transform(X.astype(float)).to_csr().toarray()
-    )
+@pytest.mark.parametrize("code", ["?", "u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8", "f2", "f4", "f8", ">f8", "g"])
+@pytest.mark.parametrize(
+    "layout", [np.asarray, np.asfortranarray, lambda X: np.repeat(X, 2, axis=1)[:, ::2], sp.csr_array]
+)
+def test_every_number_type_is_read_as_it_is(code, layout):
+    if layout is sp.csr_array and code in ("f2", ">f8"):
+        pytest.skip("SciPy has no sparse arrays of this type")
+    X = np.random.default_rng(0).integers(0, 2 if code == "?" else 100, (31, 20)).astype(code)
+    expected = Encoder.fit(X.astype(float), PAIR, kernel=CHI2).transform(X.astype(float)).to_csr().toarray()
+    assert_array_equal(Encoder.fit(layout(X), PAIR, kernel=CHI2).transform(layout(X)).to_csr().toarray(), expected)
+
+
+@pytest.mark.parametrize("X", [np.arange(-8, 7), [2.0**-24, 1023 * 2.0**-24, 2.0**-14, 1.0, -1.5, 65504.0, 0.1]])
+def test_half_precision_is_exact(X):
+    X = np.array([X], dtype=np.float16)
+    found = ColumnRange.of(X)
+    assert_array_equal(found.minimum, X[0].astype(float))
+    assert_array_equal(found.maximum, X[0].astype(float))
+
+
+@pytest.mark.parametrize("n_threads", [1, 3, 50])
+@pytest.mark.parametrize("layout", [np.asarray, np.float32, sp.csr_array])
+def test_column_range_against_numpy(n_threads, layout):
+    rng = np.random.default_rng(0)
+    X = np.float32(rng.standard_normal((203, 11))) * (rng.random((203, 11)) < 0.5)
+    X[:, 0], X[:, 1], X[7, 2] = -0.0, np.abs(X[:, 1]) + 1, -0.0
+    found = ColumnRange.of(layout(X), n_threads)
+    assert_array_equal(found.minimum, X.min(axis=0))
+    assert_array_equal(found.maximum, X.max(axis=0))
+    assert not np.signbit(found.minimum[0])
+    assert_array_equal(found.n_nonzero, np.count_nonzero(X, axis=0))
+    assert_array_equal(found.row_nonzero, np.count_nonzero(X, axis=1))
+
+
+@given(arrays(np.float64, (5, 3), elements=st.floats(width=64)), st.integers(1, 4))
+@settings(max_examples=60, deadline=None)
+def test_value_range_against_numpy(X, n_threads):
+    low, high, finite = value_range(X, n_threads)
+    assert finite == np.isfinite(X).all()
+    if finite:
+        assert (low, high) == (min(X.min(), 0.0), max(X.max(), 0.0))
+
+
+@pytest.mark.parametrize("scale", ["max", "minmax", "rank"])
+@pytest.mark.parametrize("pair", [PAIR, FINE, tables.linear_pair()], ids=["8 bits", "16 bits", "values"])
+@pytest.mark.parametrize("density", [0.1, 0.9])
+@pytest.mark.parametrize("layout", [np.asarray, sp.csr_array])
+def test_threads_change_nothing(scale, pair, density, layout):
+    rng = np.random.default_rng(0)
+    X = rng.gamma(0.5, 1.0, (101, 30)) * (rng.random((101, 30)) < density)
+    X[rng.random(X.shape) < 0.05] = 1e-12  # not zero, but code 0: what is counted is more than what is kept
+    X = layout(X)
+    one = Encoder.fit(X, pair, scale=scale, kernel=CHI2)
+    expected = one.transform(X)
+    for n_threads in (2, 7, 1000):
+        encoder = Encoder.fit(X, pair, scale=scale, kernel=CHI2, n_threads=n_threads)
+        assert_array_equal(encoder.edges, one.edges)
+        for column_range in (None, ColumnRange.of(X, n_threads)):
+            data = encoder.transform(X, column_range=column_range, n_threads=n_threads)
+            assert data.cells.tobytes() == expected.cells.tobytes()
+            for part in ("row_start", "columns"):
+                assert_array_equal(getattr(data, part), getattr(expected, part))
+
+
+@given(st.lists(st.floats(2.0**-20, 1.0, width=32), min_size=1, max_size=600, unique=True), st.integers(0, 2**32 - 1))
+@settings(max_examples=40, deadline=None)
+def test_codes_on_any_grid(thresholds, seed):
+    """However many thresholds share a bucket of the search."""
+    thresholds = np.sort(thresholds)
+    thresholds = thresholds[thresholds < 1.0]
+    grid = tables.CodeGrid(np.linspace(0.0, 1.0, thresholds.size + 1), thresholds)
+    u = np.concatenate([thresholds, np.random.default_rng(seed).random(50), [1.0, 0.0, 1e-300]])[:, None]
+    codes = Encoder.fit(u, replace(PAIR, grid=grid), kernel=CHI2).transform(u).to_csr().toarray().ravel()
+    assert_array_equal(codes, np.searchsorted(np.float32(thresholds), np.float32(u.ravel()), side="right"))
 
 
 def test_size_in_bytes():
@@ -146,6 +215,16 @@ class TestRank:
         codes = encoder.transform(np.array([[3.0], [4.0], [5.0]])).to_csr().toarray().ravel()
         assert codes[0] < codes[1] < codes[2] == 240
 
+    def test_is_linear_between_the_edges(self):
+        X = np.random.default_rng(0).lognormal(0, 3, (500, 4)) - 1.0
+        encoder = Encoder.fit(X, tables.linear_pair(), scale="rank", kernel=CHI2)
+        new = np.concatenate([X, 1.01 * X, [[1e9] * 4, [-1e9] * 4]])
+        cells = encoder.transform(new).cells
+        for j in range(4):
+            points = slice(*encoder.edge_start[j : j + 2])
+            expected = np.interp(new[:, j], encoder.edges[points], encoder.levels[points])
+            assert_allclose(cells[:, j], expected, atol=1e-7)
+
     def test_weights_are_repetitions(self):
         X = np.random.default_rng(0).random((60, 2))
         weight = np.random.default_rng(1).integers(1, 4, 60).astype(float)
@@ -154,7 +233,7 @@ class TestRank:
         assert_allclose(weighted.edges, repeated.edges)
 
     def test_a_rare_feature_the_sample_missed_is_kept(self, monkeypatch):
-        monkeypatch.setattr("kernline.encoding._RANK_ROWS", 50)
+        monkeypatch.setattr("kernline.ranks._RANK_ROWS", 50)
         X = np.zeros((1000, 2))
         X[:, 0], X[777, 1] = np.arange(1000), 3.0
         for data in (X, sp.csr_array(X)):

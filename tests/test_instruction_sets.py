@@ -1,39 +1,114 @@
-"""Every build of the loops gives the same answers."""
+"""Every build of the loops, in a process of its own: Gram matrices and decision values against NumPy, and a fit."""
 
 import os
+import pickle
 import subprocess
 import sys
+from functools import cache
+from pathlib import Path
 
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.datasets import load_digits
 
-from kernline import kernels
+from kernline import AdditiveSVC, _core, kernels, tables
+from kernline.encoding import Encoder
+from kernline.shapes import ShapeFunctions
 
 from .conftest import KERNELS
 
+TARGETS = ("baseline", "avx2", "avx512")
+METHODS = ("hats", "plame", "pmsvm", "pmsvm-lut", "feature-map", "linear")
+FITTED = [*KERNELS, kernels.Linear()]
 
-@pytest.mark.parametrize("kernel", [*KERNELS, kernels.Linear()], ids=lambda kernel: kernel.name)
-def test_instruction_sets_agree(kernel):
-    """The baseline build of the loops, in a process of its own, gives what the dispatched one gives."""
+
+def points():
+    """Columns that no register width divides, some zeros, more problems than a register holds."""
+    rng = np.random.default_rng(0)
+    return rng.gamma(1.0, 1.0, (33, 21)) * (rng.random((33, 21)) < 0.7)
+
+
+def model(method, n_problems):
+    kernel = kernels.Linear() if method == "linear" else kernels.Chi2()
+    pair = tables.build(kernel, "hats" if method == "linear" else method)
+    weights = np.random.default_rng(n_problems).standard_normal((n_problems, 21, pair.width)).astype(np.float32)
+    if isinstance(pair.read, tables.PairTable):
+        weights[:, :, 0] = 0.0  # the knot at u = 0
+    return ShapeFunctions(Encoder.fit(points(), pair, kernel=kernel), pair.read, weights, np.zeros(n_problems))
+
+
+@cache
+def fitted(kernel):
+    return AdditiveSVC(kernel, random_state=0).fit(*load_digits(return_X_y=True))
+
+
+def compute():
+    """All that is compared, by the loops of this process."""
+    X, y = load_digits(return_X_y=True)
+    fits = [fitted(kernel) for kernel in FITTED]
+    return {
+        "target": _core.target(),
+        "gram": {kernel.name: kernel(points()) for kernel in KERNELS},
+        "decision": {(method, n): model(method, n).decision(points()) for method in METHODS for n in (1, 3, 10, 27)},
+        "objective": {fit.kernel.name: fit.objective_.sum() for fit in fits},
+        "score": {fit.kernel.name: fit.score(X, y) for fit in fits},
+    }
+
+
+def run(target, program):
+    environment = os.environ | {"KERNLINE_TARGET": target}
+    root = Path(__file__).parents[1]
+    return subprocess.run([sys.executable, "-c", program], env=environment, cwd=root, capture_output=True, check=False)
+
+
+@pytest.fixture(scope="module", params=TARGETS)
+def computed(request):
+    """What the build of this name gives."""
+    if request.param not in _core.targets():
+        pytest.skip(f"this processor does not run {request.param}; it runs {', '.join(_core.targets())}")
     program = (
-        "from sklearn.datasets import load_digits; from kernline import AdditiveSVC, kernels, _core;"
-        f"X, y = load_digits(return_X_y=True); m = AdditiveSVC(kernels.{kernel!r}, random_state=0).fit(X, y);"
-        "print(_core.target(), m.objective_.sum(), m.score(X, y), m.kernel(X[:50] ** 1.5).sum())"
+        "import pickle, sys; from tests.test_instruction_sets import compute; pickle.dump(compute(), sys.stdout.buffer)"
     )
-    outputs = {}
-    for target in ("baseline", "avx2"):
-        done = _run(program, KERNLINE_TARGET=target)
-        name, *numbers = done.split()
-        outputs[name] = np.array(numbers, dtype=float)
-    assert "baseline" in outputs
-    for numbers in outputs.values():
-        assert_allclose(numbers[0], outputs["baseline"][0], rtol=0.01)
-        assert_allclose(numbers[1], outputs["baseline"][1], atol=0.01)
-        assert_allclose(numbers[2], outputs["baseline"][2], rtol=1e-12)
+    done = run(request.param, program)
+    assert done.returncode == 0, done.stderr.decode()
+    found = pickle.loads(done.stdout)
+    assert found["target"] == request.param
+    return found
 
 
-def _run(program, **environment):
-    return subprocess.run(
-        [sys.executable, "-c", program], env=os.environ | environment, capture_output=True, text=True, check=True
-    ).stdout
+@pytest.mark.parametrize("kernel", KERNELS, ids=lambda kernel: kernel.name)
+def test_gram_matrices(computed, kernel):
+    X = points()
+    expected = kernel.scalar(X[:, None, :], X[None, :, :]).sum(axis=2)
+    assert_allclose(computed["gram"][kernel.name], expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("n_problems", [1, 3, 10, 27])
+@pytest.mark.parametrize("method", METHODS)
+def test_decision_values(computed, method, n_problems):
+    shapes = model(method, n_problems)
+    expected = sum(shapes.evaluate(j, column) for j, column in enumerate(points().T))
+    assert_allclose(computed["decision"][method, n_problems], expected, atol=2e-5 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("kernel", FITTED, ids=lambda kernel: kernel.name)
+def test_fits(computed, kernel):
+    """Within the tolerance of the fit of what this process computes."""
+    X, y = load_digits(return_X_y=True)
+    here = fitted(kernel)
+    assert_allclose(computed["objective"][kernel.name], here.objective_.sum(), rtol=0.01)
+    assert_allclose(computed["score"][kernel.name], here.score(X, y), atol=0.01)
+
+
+def test_the_best_is_the_default():
+    assert run("", "from kernline import _core; assert _core.target() == _core.targets()[-1]").returncode == 0
+
+
+@pytest.mark.parametrize("name", ["AVX2", "sse9", *(set(TARGETS) - set(_core.targets()))])
+def test_a_target_that_cannot_be_had_is_refused(name):
+    done = run(name, "import kernline")
+    assert done.returncode != 0
+    message = done.stderr.decode().splitlines()[-1]
+    assert f"KERNLINE_TARGET={name} names no build" in message
+    assert ", ".join(_core.targets()) in message

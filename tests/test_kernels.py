@@ -13,6 +13,7 @@ from sklearn.metrics.pairwise import additive_chi2_kernel
 from sklearn.svm import SVC
 
 from kernline import kernels
+from kernline.gram import _blocks
 
 from .conftest import KERNELS
 
@@ -87,6 +88,15 @@ def test_gram_matrix_of_mixed_layouts_and_threads(kernel):
     expected = kernel(X)
     assert_allclose(kernel(sp.csr_array(X), X), expected, rtol=1e-12)
     assert_allclose(type(kernel)(n_jobs=3)(X), type(kernel)()(X), rtol=0)
+
+
+@pytest.mark.parametrize("layout", [np.asarray, sp.csr_array])
+def test_every_thread_gets_rows_even_of_large_products(layout, monkeypatch):
+    """A row against all of Y may fill a block; the next thread then has one too."""
+    monkeypatch.setattr("kernline.gram._BLOCK_WORK", 10)
+    X = layout(np.random.default_rng(0).random((7, 30)))
+    assert [rows.stop - rows.start for rows in _blocks(7, 30 * 7, 3)] == [3, 3, 1]
+    assert_allclose(kernels.Chi2(n_jobs=3)(X), kernels.Chi2()(X), rtol=0)
 
 
 def test_gram_matrix_of_very_different_and_very_large_values():

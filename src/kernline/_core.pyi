@@ -5,6 +5,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 def target() -> str: ...
+def targets() -> list[str]: ...
 
 class Rows:
     @staticmethod
@@ -82,11 +83,37 @@ class CodeMap:
         edges: NDArray[Any],
         levels: NDArray[Any],
         clip: bool,
+        keeps_zeros: bool,
     ) -> None: ...
 
-# A source is one matrix, or row_start, columns and values; the sinks follow it. See `bind_source` in bindings.cpp.
-def column_range(*source_then_minimum_maximum_n_nonzero: NDArray[Any]) -> None: ...
-def encode(map: CodeMap, *source_then_sink: Any) -> Any: ...
+class Source:
+    @staticmethod
+    def dense(x: NDArray[Any]) -> Source: ...
+    @staticmethod
+    def csr(row_start: NDArray[Any], columns: NDArray[Any], values: NDArray[Any], n_features: int) -> Source: ...
+
+def column_range(
+    source: Source,
+    minimum: NDArray[Any],
+    maximum: NDArray[Any],
+    n_nonzero: NDArray[Any],
+    row_nonzero: NDArray[Any],
+    n_threads: int,
+) -> None: ...
+def row_nonzero(source: Source, out: NDArray[Any], n_threads: int) -> None: ...
+def value_range(source: Source, n_threads: int) -> tuple[float, float, bool]: ...
+
+# One function a sink: see `bind_encoding` in bound_encode.hpp.
+def encode(map: CodeMap, source: Source, *sink_then_n_threads: Any) -> Any: ...
+def predict(
+    map: CodeMap,
+    source: Source,
+    table: Table,
+    weights: NDArray[Any],
+    intercepts: NDArray[Any],
+    out: NDArray[Any],
+    n_threads: int,
+) -> None: ...
 def decision(
     rows: Rows,
     table: Table,

@@ -163,7 +163,8 @@ class AdditiveSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         X, y, weight = validation.check_training_data(self, X, y, sample_weight)
         classes, number = validation.check_classes(self, y)
         kernel = kernels.get(self.kernel, self.p)
-        found = ColumnRange.of(X)
+        n_threads = thread_count(self.n_jobs)
+        found = ColumnRange.of(X, n_threads)
         validation.check_values(self, found, kernel, self.scale, sparse=hasattr(X, "indptr"))
 
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
@@ -179,8 +180,10 @@ class AdditiveSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
             kernel=kernel,
             sample_weight=weight,
             seed=seed,
+            n_threads=n_threads,
         )
-        problem = self._shared_problem(encoder, encoder.transform(X), pair, weight)
+        data = encoder.transform(X, column_range=found, n_threads=n_threads)
+        problem = self._shared_problem(encoder, data, pair, weight)
         cost = self._cost(classes, number, weight)
         positive = range(classes.size) if classes.size > 2 else [1]
         signs = [np.where(number == k, 1.0, -1.0) for k in positive]

@@ -16,12 +16,11 @@ which is exact for the intersection kernel (min(u, v) = v for every training val
 outlier from deciding a prediction. The linear kernel has no codes and extrapolates.
 
 Codes are stored densely, one a feature, or where most are zero as one 32-bit word a non-zero, column·256 + code.
-No float copy of the data is made: it is read in place, or in small blocks where its type must change.
+No float copy of the data is made: it is read in place. Codes do not depend on the number of threads that make them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal
@@ -32,6 +31,8 @@ from numpy.typing import NDArray
 
 from . import _core
 from .kernels import AdditiveKernel
+from .ranks import NO_EDGES, rank_edges
+from .sources import sources
 from .tables import CodeGrid, TablePair
 
 Array = NDArray[np.float64]
@@ -39,13 +40,9 @@ Scale = Literal["max", "minmax", "rank"]
 
 SCALES = ("max", "minmax", "rank")
 
-# Values converted at a time where the input is neither float32 nor float64 in C order: 8 MB of float64.
-_BLOCK_VALUES = 1_000_000
 # Below this share of non-zeros, words of four bytes are faster to sweep than a byte for every feature, and hold no more
 # than 1.2 bytes a value. Float32 values with columns beside them pay later: dense rows are plain dot products.
 _PACKED_BELOW, _SPARSE_BELOW = 0.3, 0.2
-# Rows that "rank" looks at: quantiles of more differ by less than a code.
-_RANK_ROWS = 200_000
 
 
 @dataclass(frozen=True)
@@ -124,24 +121,27 @@ class EncodedData:
 
 @dataclass(frozen=True)
 class ColumnRange:
-    """Minimum, maximum (implicit zeros included) and count of non-zeros of each column."""
+    """Minimum, maximum (implicit zeros included) and count of non-zeros of each column, and their count in each row."""
 
     minimum: Array
     maximum: Array
     n_nonzero: NDArray[np.int64]
+    row_nonzero: NDArray[np.int64]
 
     @classmethod
-    def of(cls, X: Any) -> ColumnRange:
+    def of(cls, X: Any, n_threads: int = 1) -> ColumnRange:
         """Look at every value once."""
         n_rows, n_features = X.shape
-        found = cls(np.full(n_features, np.inf), np.full(n_features, -np.inf), np.zeros(n_features, dtype=np.int64))
-        for block in _native_blocks(X):
-            _core.column_range(*block, found.minimum, found.maximum, found.n_nonzero)
+        minimum, maximum = np.full(n_features, np.inf), np.full(n_features, -np.inf)
+        n_nonzero, row_nonzero = np.zeros(n_features, dtype=np.int64), np.zeros(n_rows, dtype=np.int64)
+        for rows, source in sources(X):
+            _core.column_range(source, minimum, maximum, n_nonzero, row_nonzero[rows], n_threads)
         if sp.issparse(X):
-            has_zero = found.n_nonzero < n_rows
-            found.minimum[has_zero] = np.minimum(found.minimum[has_zero], 0.0)
-            found.maximum[has_zero] = np.maximum(found.maximum[has_zero], 0.0)
-        return found
+            has_zero = n_nonzero < n_rows
+            minimum[has_zero] = np.minimum(minimum[has_zero], 0.0)
+            maximum[has_zero] = np.maximum(maximum[has_zero], 0.0)
+        # Without the sign of a zero, which would depend on where it was met.
+        return cls(minimum + 0.0, maximum + 0.0, n_nonzero, row_nonzero)
 
     def density(self, n_rows: int) -> float:
         """Share of cells that are not zero."""
@@ -175,9 +175,10 @@ class Encoder:
         kernel: AdditiveKernel,
         sample_weight: Array | None = None,
         seed: int = 0,
+        n_threads: int = 1,
     ) -> Encoder:
         """Learn T_j and s_j from X (CSR or 2-d array, validated)."""
-        column_range = column_range or ColumnRange.of(X)
+        column_range = column_range or ColumnRange.of(X, n_threads)
         is_linear = scale == "max" and pair.grid is None and pair.payload is None
         offsets = column_range.minimum.copy() if scale == "minmax" else np.zeros(X.shape[1])
         span = np.full(X.shape[1], _unit(column_range)) if is_linear else column_range.maximum - offsets
@@ -190,7 +191,10 @@ class Encoder:
         elif scale == "max" and kernel.homogeneous:
             scales = span
         packed_below = _PACKED_BELOW if pair.grid is not None else _SPARSE_BELOW
-        edges = _rank_edges(X, column_range, pair, sample_weight, seed) if scale == "rank" else _NO_EDGES
+        edges = NO_EDGES
+        if scale == "rank":
+            width = pair.width if pair.grid is not None and pair.width > 2 else 256
+            edges = rank_edges(X, column_range, width, sample_weight, seed, n_threads)
         return cls(
             grid=pair.grid,
             offsets=offsets,
@@ -225,20 +229,24 @@ class Encoder:
         )
 
     @cached_property
-    def _map(self) -> Any:
+    def native(self) -> Any:
+        """The core's view of the map from values to codes."""
         grid = self.grid or CodeGrid(np.zeros(1), np.zeros(0))
-        thresholds = grid.thresholds.astype(np.float32)
-        return _core.CodeMap(
-            thresholds, self.offsets, self.factors, self.edge_start, self.edges, self.levels, self.clips
-        )
+        arrays = (self.offsets, self.factors, self.edge_start, self.edges, self.levels)
+        return _core.CodeMap(grid.thresholds.astype(np.float32), *arrays, self.clips, self.keeps_zeros)
 
     def __getstate__(self) -> dict[str, Any]:
-        return {key: value for key, value in self.__dict__.items() if key != "_map"}
+        return {key: value for key, value in self.__dict__.items() if key != "native"}
 
-    def transform(self, X: Any, *, write: bool = True) -> EncodedData:
-        """Encode X (CSR or 2-d array with the columns of the fit); without `write`, for reading only."""
+    def transform(
+        self, X: Any, *, write: bool = True, column_range: ColumnRange | None = None, n_threads: int = 1
+    ) -> EncodedData:
+        """Encode X (CSR or 2-d array with the columns of the fit); without `write`, for reading only.
+
+        A `column_range` of this X saves counting its non-zeros again.
+        """
         if self.payload is not None:
-            data = self._sparse(X)
+            data = self._sparse(X, column_range, n_threads)
             return replace(data, payload=self.payload.compute(data.cells, write=write))
         if self.grid is None and self._keeps_values():
             if sp.issparse(X):
@@ -246,24 +254,23 @@ class Encoder:
                 return EncodedData(X.shape, values, X.indptr.astype(np.int64, copy=False), X.indices)
             if not self.packed:
                 return EncodedData(X.shape, np.ascontiguousarray(X, dtype=np.float32))
-        return self._sparse(X) if self.packed else self._dense(X)
+        return self._sparse(X, column_range, n_threads) if self.packed else self._dense(X, n_threads)
 
     def _keeps_values(self) -> bool:
         return not self.clips and bool((self.factors == 1.0).all())
 
-    def _dense(self, X: Any) -> EncodedData:
+    def _dense(self, X: Any, n_threads: int) -> EncodedData:
         cell_type = np.float32 if self.grid is None else np.uint8 if self.grid.code_bits == 8 else np.uint16
         cells = np.zeros(X.shape, dtype=cell_type)
-        row = 0
-        for block in _native_blocks(X):
-            n_rows = _rows_of(block)
-            _core.encode(self._map, *block, cells[row : row + n_rows])
-            row += n_rows
+        for rows, source in sources(X):
+            _core.encode(self.native, source, cells[rows], n_threads)
         return EncodedData(X.shape, cells)
 
-    def _sparse(self, X: Any) -> EncodedData:
-        """Non-zeros only, packed with their columns where they are codes."""
-        capacity = self._capacity(X)
+    def _sparse(self, X: Any, column_range: ColumnRange | None, n_threads: int) -> EncodedData:
+        """Non-zeros only, packed with their columns where they are codes. Room is made for the non-zeros of X."""
+        row_start = np.zeros(X.shape[0] + 1, dtype=np.int64)
+        row_start[1:] = self._most_cells(X, column_range, n_threads)
+        capacity = int(row_start.sum())
         columns: NDArray[Any] | None = None
         cells: NDArray[Any]
         into: tuple[NDArray[Any], ...]
@@ -275,21 +282,25 @@ class Encoder:
             code_bits, word = self._word_type(self.grid.code_bits)
             cells = np.empty(capacity, dtype=word)
             into, bits = (cells,), [code_bits]
-        row_start = np.zeros(X.shape[0] + 1, dtype=np.int64)
-        row = position = 0
-        for block in _native_blocks(X):
-            n_rows = _rows_of(block)
-            row_end = row_start[row + 1 : row + 1 + n_rows]
-            position = _core.encode(self._map, *block, *into, row_end, position, *bits)
-            row += n_rows
+        position = 0
+        for rows, source in sources(X):
+            row_end = row_start[rows.start + 1 : rows.stop + 1]
+            position = _core.encode(self.native, source, *into, row_end, position, *bits, n_threads)
         columns = columns[:position] if columns is not None else None
         return EncodedData(X.shape, cells[:position], row_start, columns, code_bits=bits[0] if bits else 0)
 
-    def _capacity(self, X: Any) -> int:
-        """Room for the non-zeros of X: memory that is not written to is not taken."""
+    def _most_cells(self, X: Any, column_range: ColumnRange | None, n_threads: int) -> NDArray[np.int64] | int:
+        """How many cells each row may have."""
         if sp.issparse(X):
-            return int(X.nnz)
-        return int(np.count_nonzero(X)) if self.keeps_zeros else int(X.size)
+            return np.diff(X.indptr).astype(np.int64, copy=False)
+        if not self.keeps_zeros:
+            return self.n_features  # memory that is not written to is not taken
+        if column_range is not None:
+            return column_range.row_nonzero
+        counts = np.empty(X.shape[0], dtype=np.int64)
+        for rows, source in sources(X):
+            _core.row_nonzero(source, counts[rows], n_threads)
+        return counts
 
     @property
     def keeps_zeros(self) -> bool:
@@ -321,81 +332,3 @@ def sample_of_values(X: Any, column_range: ColumnRange, scale: Scale, seed: int)
     wide = span[columns] > 0.0
     unit = (sample.data[wide] - offsets[columns[wide]]) / span[columns[wide]]
     return unit[unit > 0.0]
-
-
-_NO_EDGES = (np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0))
-
-
-def _rank_edges(
-    X: Any, column_range: ColumnRange, pair: TablePair, sample_weight: Array | None, seed: int
-) -> tuple[NDArray[np.int64], Array, Array]:
-    """Points (edge, level) of each feature's piecewise-linear rank.
-
-    The lowest level, 0, belongs to zero or, where a column has negative values, to its minimum: so that a sparse matrix
-    and its dense copy are encoded alike.
-    """
-    width = pair.width if pair.grid is not None and pair.width > 2 else 256
-    rows: Any = slice(None)
-    if X.shape[0] > _RANK_ROWS:
-        rows = np.sort(np.random.default_rng(seed).choice(X.shape[0], _RANK_ROWS, replace=False))
-    sample = X[rows].tocsc() if sp.issparse(X) else X[rows]
-    weight = np.ones(sample.shape[0]) if sample_weight is None else sample_weight[rows]
-    edges, levels = [], []
-    for j in range(X.shape[1]):
-        base = min(0.0, column_range.minimum[j])
-        if sp.issparse(sample):
-            stored = slice(sample.indptr[j], sample.indptr[j + 1])
-            column, column_weight = sample.data[stored], weight[sample.indices[stored]]
-        else:
-            column, column_weight = np.asarray(sample[:, j], dtype=np.float64), weight
-        above = column > base
-        points = _quantile_points(column[above], column_weight[above], width)
-        # The sample may have missed the largest value, or all values of a rare feature.
-        top = [column_range.maximum[j]] if column_range.maximum[j] > max([base, *points[0][-1:]]) else []
-        edges.append(np.concatenate([[base], points[0], top]))
-        levels.append(np.concatenate([[0.0], points[1], [1.0 for _ in top]]))
-    start = np.concatenate([[0], np.cumsum([e.size for e in edges])]).astype(np.int64)
-    return start, np.concatenate(edges).astype(np.float64), np.concatenate(levels)
-
-
-def _quantile_points(values: Array, weight: Array, width: int) -> tuple[Array, Array]:
-    """At most width − 1 increasing edges with their levels in (0, 1], each level a multiple of 1/(width − 1)."""
-    distinct, inverse = np.unique(values, return_inverse=True)
-    steps = width - 1
-    if distinct.size <= steps:
-        position = np.ceil(np.arange(1, distinct.size + 1) * steps / max(1, distinct.size))
-        return distinct, position / steps
-    total = np.cumsum(np.bincount(inverse, weights=weight))
-    share = total / total[-1]
-    at = np.minimum(np.searchsorted(share, np.arange(1, steps + 1) / steps - 1e-12), distinct.size - 1)
-    kept, last = np.unique(at[::-1], return_index=True)  # a value that fills several quantiles keeps the highest
-    return distinct[kept], (steps - last) / steps
-
-
-def row_blocks(X: Any) -> Iterator[slice]:
-    """Rows of about a million values, at least one."""
-    values = X.nnz if sp.issparse(X) else X.size
-    step = max(1, _BLOCK_VALUES * X.shape[0] // max(1, values))
-    for begin in range(0, X.shape[0], step):
-        yield slice(begin, min(begin + step, X.shape[0]))
-
-
-def _native_blocks(X: Any) -> Iterator[tuple[Any, ...]]:
-    """X in the types the core takes: whole where it has them already, else in small converted blocks."""
-    native = X.dtype in (np.float32, np.float64)
-    if sp.issparse(X):
-        for rows in row_blocks(X):
-            start = X.indptr[rows.start : rows.stop + 1]
-            entries = slice(start[0], start[-1])
-            data = X.data[entries] if native else X.data[entries].astype(np.float64)
-            yield start - start[0], X.indices[entries].astype(start.dtype, copy=False), data
-    elif native and X.flags.c_contiguous:
-        for rows in row_blocks(X):
-            yield (X[rows],)
-    else:
-        for rows in row_blocks(X):
-            yield (np.ascontiguousarray(X[rows], dtype=np.float64),)
-
-
-def _rows_of(block: tuple[Any, ...]) -> int:
-    return block[0].shape[0] - (len(block) == 3)

@@ -30,10 +30,10 @@ def native_table(table: Table) -> Any:
     return _core.Table.value()
 
 
-def decision(data: EncodedData, table: Table, weights: NDArray[np.float32], intercepts: Array, n_threads: int) -> Array:
-    """f_p(x_i) = intercept_p + Σ_j φ(u_ij) · W_pj, (n_rows, n_problems), of `padded` weights."""
-    out = np.empty((data.n_rows, weights.shape[0]))
-    _core.decision(data.native, native_table(table), weights, intercepts.astype(np.float32), out, n_threads)
+def decision(data: EncodedData, table: Table, slots: NDArray[np.float32], intercepts: Array, n_threads: int) -> Array:
+    """f_p(x_i) = intercept_p + Σ_j φ(u_ij) · W_pj, (n_rows, n_problems), of weights arranged by `slots_of`."""
+    out = np.empty((data.n_rows, intercepts.size))
+    _core.decision(data.native, native_table(table), slots, intercepts, out, n_threads)
     return out
 
 
@@ -47,12 +47,25 @@ def row_norms(data: EncodedData, pair: TablePair, scales: Array, n_threads: int)
     else:
         table = _core.Table.dense(np.ascontiguousarray(pair.curvature[:, None], dtype=np.float32))
     out = np.empty((data.n_rows, 1))
-    weights = padded(scales.astype(np.float32)[None, :])
-    _core.decision(rows, table, weights, np.zeros(1, dtype=np.float32), out, n_threads)
+    slots = slots_of(scales.astype(np.float32)[None, :, None])
+    _core.decision(rows, table, slots, np.zeros(1), out, n_threads)
     return out[:, 0]
 
 
-def padded(weights: NDArray[np.float32]) -> NDArray[np.float32]:
-    """W of shape (n_problems, n_features, width), flat, with one float more a problem that a pair table may touch."""
-    flat = weights.reshape(weights.shape[0], -1)
-    return np.concatenate([flat, np.zeros((flat.shape[0], 1), dtype=np.float32)], axis=1)
+def slots_of(weights: NDArray[np.float32]) -> NDArray[np.float32]:
+    """W of shape (n_problems, n_features, width), arranged as the core reads it: the problems of a slot side by side.
+
+    They are padded to 1, 4 or a multiple of 8, what fits a register; and after the last slot comes an empty one, which
+    a pair table may touch.
+    """
+    n_problems, n_features, width = weights.shape
+    stride = n_problems if n_problems == 1 else 4 if n_problems <= 4 else -(-n_problems // 8) * 8
+    slots = np.zeros((n_features * width + 1, stride), dtype=np.float32)
+    weights_in(slots, weights.shape)[:] = weights
+    return slots
+
+
+def weights_in(slots: NDArray[np.float32], shape: tuple[int, ...]) -> NDArray[np.float32]:
+    """View arranged slots as W, (n_problems, n_features, width)."""
+    n_problems, n_features, width = shape
+    return slots[:-1].reshape(n_features, width, -1).transpose(2, 0, 1)[:n_problems]

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 
-from .encoding import Encoder, row_blocks
-from .native import decision, padded
+from . import _core
+from .encoding import Encoder
+from .native import decision, native_table, slots_of, weights_in
+from .sources import row_blocks, sources
 from .tables import Table
 
 Array = NDArray[np.float64]
@@ -28,6 +30,20 @@ class ShapeFunctions:
     table: Table
     weights: NDArray[np.float32]
     intercepts: Array
+    _slots: NDArray[np.float32] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        """Arrange the weights as the core reads them; `weights` becomes a view of that, so that an edit is seen."""
+        slots = slots_of(self.weights)
+        object.__setattr__(self, "_slots", slots)
+        object.__setattr__(self, "weights", weights_in(slots, self.weights.shape))
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {key: value for key, value in self.__dict__.items() if key != "_slots"}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        self.__post_init__()
 
     @property
     def n_problems(self) -> int:
@@ -46,12 +62,17 @@ class ShapeFunctions:
         return self.weights.nbytes + self.intercepts.nbytes + sum(array.nbytes for array in learnt)
 
     def decision(self, X: Any, n_threads: int = 1) -> Array:
-        """f(x) of every row (validated CSR or array) and problem, a block of rows at a time."""
+        """f(x) of every row (validated CSR or array) and problem, a block of rows at a time; no codes are kept."""
         out = np.empty((X.shape[0], self.n_problems))
-        weights = padded(self.weights)
+        slots, intercepts = self._slots, np.ascontiguousarray(self.intercepts, dtype=np.float64)
+        if self.encoder.grid is not None:
+            table = native_table(self.table)
+            for rows, source in sources(X):
+                _core.predict(self.encoder.native, source, table, slots, intercepts, out[rows], n_threads)
+            return out
         for rows in row_blocks(X):
-            data = self.encoder.transform(X[rows], write=False)
-            out[rows] = decision(data, self.table, weights, self.intercepts, n_threads)
+            data = self.encoder.transform(X[rows], write=False, n_threads=n_threads)
+            out[rows] = decision(data, self.table, slots, intercepts, n_threads)
         return out
 
     def evaluate(self, feature: int, values: ArrayLike) -> Array:

@@ -13,6 +13,8 @@ from sklearn.utils.validation import _check_sample_weight, validate_data
 from .encoding import ColumnRange, Encoder
 from .gram import canonical_csr
 from .kernels import AdditiveKernel
+from .sources import value_range
+from .threads import thread_count
 
 Array = NDArray[np.float64]
 
@@ -36,11 +38,12 @@ def check_training_data(estimator: Any, X: Any, y: Any, sample_weight: Any) -> t
 
 def check_new_data(estimator: Any, X: Any, encoder: Encoder) -> Any:
     """X to predict on, with the columns of the fit."""
-    X = canonical(
-        validate_data(estimator, X, accept_sparse="csr", accept_large_sparse=True, dtype="numeric", reset=False)
-    )
-    values = X.data if sp.issparse(X) else X
-    low, high = (float(values.min()), float(values.max())) if values.size else (0.0, 0.0)
+    options = {"accept_sparse": "csr", "accept_large_sparse": True, "dtype": "numeric", "reset": False}
+    X = canonical(validate_data(estimator, X, ensure_all_finite=False, **options))
+    # One pass over X, where scikit-learn's check and two looks for the range would be three.
+    low, high, finite = value_range(X, thread_count(getattr(estimator, "n_jobs", None)))
+    if not finite:
+        validate_data(estimator, X, **options)  # raises, in scikit-learn's words
     if encoder.nonnegative_for and low < 0.0:
         _refuse_negative(estimator, ColumnRange.of(X), encoder.nonnegative_for)
     if sp.issparse(X) and not encoder.keeps_zeros:
