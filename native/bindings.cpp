@@ -121,6 +121,7 @@ NB_MODULE(_core, m) {
       .def("evaluate", &DualSolver::evaluate, "seconds"_a, Release())
       .def("set_negligible", &DualSolver::set_negligible, "share"_a)
       .def("wake_all", &DualSolver::wake_all)
+      .def("grow", &DualSolver::grow, "factor"_a, Release())
       .def("set_alpha", &DualSolver::set_alpha, exact("alpha"))
       .def("copy_weights", &DualSolver::copy_weights, exact("out"))
       .def("copy_alpha", &DualSolver::copy_alpha, exact("out"))

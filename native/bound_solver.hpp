@@ -102,6 +102,22 @@ class DualSolver {
     for (Rest& rest : rests_) rest.left = 0;
   }
 
+  // Multiplies costs, alpha and with it f: the solution for a smaller C becomes a start for a larger one, where the rows
+  // at their bound stay there.
+  void grow(double factor) {
+    require(factor > 0.0 && !state_.in_epoch && exact_weights_.empty(), "grow: not in the middle of an epoch");
+    double linear = 0.0;  // the terms of the dual objective that grow with alpha; the rest, half the norm, with its square
+    for (Coordinate& coordinate : coordinates_) {
+      const double cost = std::abs(coordinate.signed_cost);
+      linear += coordinate.alpha * (1.0 - 0.5 * DualLoss(state_.loss, cost).diagonal * coordinate.alpha);
+      coordinate.alpha *= factor;
+      coordinate.signed_cost = static_cast<float>(coordinate.signed_cost * factor);
+    }
+    for (std::size_t k = 0; k < n_weights_; ++k) weights_[k] = static_cast<float>(weights_[k] * factor);
+    state_.intercept = static_cast<float>(state_.intercept * factor);
+    state_.dual = factor * linear - factor * factor * (linear - state_.dual);
+  }
+
   // Starts from these alpha; the weights follow at the next rebuild, which must come before a sweep.
   void set_alpha(Vector<const double> alpha) {
     require(alpha.size() == coordinates_.size(), "alpha: one a row");

@@ -31,8 +31,11 @@ _NEGLIGIBLE = 0.1
 # Epochs over which the rate of convergence is taken.
 _RATE_EPOCHS = 5
 # What Newton's method costs, in passes over the data and, an unknown, in visits of a single cell.
-_NEWTON_PASSES, _NEWTON_UNKNOWNS = 20.0, 2000.0
+_NEWTON_PASSES, _NEWTON_UNKNOWNS = 60.0, 6000.0
 _NEWTON_STEPS = 50
+
+# C begins so many doublings below, if it is large.
+_DOUBLINGS = 3
 
 # Called after every epoch; returning True stops the fit there.
 OnEpoch = Callable[[EpochReport], bool]
@@ -78,7 +81,7 @@ class _Run:
     history: list[EpochReport] = field(default_factory=list)
     asked_to_stop: bool = False
     newton_steps: int = 0
-    newton_ended: int = 0  # the epoch after which it last ended
+    rate_since: int = 0  # epochs before this say nothing on the rate: at another C, or before Newton's method
 
     def __post_init__(self) -> None:
         problem = self.problem
@@ -117,7 +120,7 @@ class _Run:
 
     def _descend(self) -> bool:
         """Epochs until the exact gap is small enough (True), or one of the limits. The gap is exact at the end."""
-        next_check, exact = 0, False
+        next_check, exact = self._warm_up(), False
         while len(self.history) < self.settings.max_iter and not self.asked_to_stop:
             exact = self._newton_is_due()
             if exact:
@@ -139,6 +142,26 @@ class _Run:
         if not exact:
             self._evaluate()
         return False
+
+    def _warm_up(self) -> int:
+        """Epochs at a C that doubles each time until it is the one asked for; returns how many.
+
+        A visit moves α_i by at most about 1 / K(x_i, x_i): where C is far beyond that, the rows that belong at the
+        bound would take many visits to get there.
+        """
+        is_cold = self.core.dual == 0.0 and self.settings.shuffle and self.problem.pair.symmetric
+        steps = float(np.mean(self.problem.cost) * np.mean(self.problem.curvature))
+        doublings = int(np.clip(math.log2(max(steps, 1.0)), 0, min(_DOUBLINGS, self.settings.max_iter - 1)))
+        if not is_cold or self.settings.solver == "newton" or doublings == 0:
+            return 0
+        self.core.grow(0.5**doublings)
+        for _ in range(doublings):
+            self._sweep()
+            self._report(self.core.dual, self.core.active_gap, self.core.n_active)
+            self.core.grow(2.0)
+            self._let_rows_rest()
+        self.rate_since = doublings
+        return doublings
 
     def _sweep(self) -> int:
         """One epoch of coordinate descent; returns its number."""
@@ -185,16 +208,19 @@ class _Run:
         unknowns = self.problem.data.n_features * self.problem.pair.width
         if not self.history:
             return settings.solver == "newton"
-        if len(self.history) - self.newton_ended < 2 * _RATE_EPOCHS:
+        if len(self.history) - self.rate_since < 2 * _RATE_EPOCHS:
             return False
-        before, now = self.history[-1 - _RATE_EPOCHS], self.history[-1]
-        goal = settings.tol * (now.dual + now.gap)
-        if now.gap <= goal:
+        # Medians: the estimate jumps in an epoch that wakes many rows.
+        gaps = [report.gap for report in self.history[-2 * _RATE_EPOCHS :]]
+        before, gap = float(np.median(gaps[:_RATE_EPOCHS])), float(np.median(gaps[_RATE_EPOCHS:]))
+        n_active = float(np.mean([report.n_active for report in self.history[-_RATE_EPOCHS:]]))
+        goal = settings.tol * (self.history[-1].dual + gap)
+        if gap <= goal:
             return False
-        rate = math.log(before.gap / now.gap) / _RATE_EPOCHS if now.gap < before.gap else 0.0
+        rate = math.log(before / gap) / _RATE_EPOCHS if gap < before else 0.0
         cells_a_row = max(1.0, self.problem.data.n_cells / max(1, self.problem.data.n_rows))
         newton_visits = _NEWTON_PASSES * self.problem.n_rows + _NEWTON_UNKNOWNS * unknowns / cells_a_row
-        return rate * newton_visits < math.log(now.gap / goal) * now.n_active
+        return rate * newton_visits < math.log(gap / goal) * n_active
 
     def _newton(self) -> None:
         """Newton's steps, kept if the dual objective is higher for them. A few epochs close what is left."""
@@ -208,11 +234,11 @@ class _Run:
 
         max_steps = min(_NEWTON_STEPS, self.settings.max_iter - len(self.history))
         method = newton.Newton(self.problem, before, self.settings.n_threads, self.interrupted)
-        alpha = method.run(0.5 * self.settings.tol, max_steps, on_step)
+        alpha = method.run(self.settings.tol, max_steps, on_step)
         self._set_alpha(alpha)
         if not self.core.dual > dual:
             self._set_alpha(before)
-        self.newton_ended = len(self.history)
+        self.rate_since = len(self.history)
 
     def _primal(self) -> float:
         return float(self.core.loss_sum + 0.5 * self.core.squared_norm)

@@ -40,7 +40,7 @@ _CLEAR = 1.0
 _STEPS_A_CENTRE = 3
 # A proximal problem is solved when the squared norm of its gradient is this part of the gap.
 _SOLVED = 1e-3
-_CG_ITERATIONS, _CG_REDUCTION = 60, 0.1
+_CG_ITERATIONS, _CG_REDUCTION = 30, 0.1
 # Cells a call of the core may touch: about 50 ms, so that Ctrl-C is heard.
 _CELLS_A_CALL = 20_000_000
 
