@@ -189,7 +189,7 @@ class _Run:
             return False
         before, now = self.history[-1 - _RATE_EPOCHS], self.history[-1]
         goal = settings.tol * (now.dual + now.gap)
-        if now.gap <= goal:
+        if now.gap <= goal or goal <= 0.0:  # from a start far off the dual objective may still be negative
             return False
         rate = math.log(before.gap / now.gap) / _RATE_EPOCHS if now.gap < before.gap else 0.0
         cells_a_row = max(1.0, self.problem.data.n_cells / max(1, self.problem.data.n_rows))
