@@ -27,8 +27,8 @@ def run_tasks(
 ) -> list[Result]:
     """Results of work(0), work(1), …, side by side. What ends one, Ctrl-C too, sets `interrupted` for the others.
 
-    NumPy's own threads are held back: on products as small as the solvers' they only wait for each other, which on a
-    busy machine made a fit dozens of times slower.
+    NumPy's own threads are held back meanwhile: they come on top of those asked for. With them, a fit on MNIST with
+    n_jobs=1 took 1.4 s of processor time, and 0.85 s without.
     """
     with threadpool_limits(1, user_api="blas"):
         if min(n_threads, n_tasks) <= 1:
