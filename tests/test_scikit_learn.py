@@ -4,7 +4,7 @@ import pytest
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from kernline import AdditiveSVC
+from kernline import AdditiveSVC, AdditiveSVCCV
 
 # The weighted fit is the same optimisation problem as the fit on repeated rows, but the check wants the two answers
 # equal to 1e-7, and both are solved to `tol` by coordinate descent in random order. LinearSVC is exempt for the same
@@ -23,6 +23,8 @@ ESTIMATORS = [
     AdditiveSVC("power_mean", "pmsvm-lut"),
     AdditiveSVC("chi2", "pmsvm", scale="minmax"),
     AdditiveSVC("js", "feature-map"),
+    AdditiveSVCCV(Cs=3, cv=3),
+    AdditiveSVCCV(["linear", "intersection"], scale="minmax", Cs=3, cv=2),
 ]
 
 

@@ -155,3 +155,12 @@ def test_dual_never_falls(histograms):
     problem = make_problem(*histograms, tables.Hats().build(kernels.Chi2()), C=10.0)
     history = DualCD(tol=1e-5, solver="dual-cd").solve(problem).history
     assert (np.diff([report.dual for report in history]) >= -1e-6 * history[-1].dual).all()
+
+
+@pytest.mark.parametrize("solver", ["auto", "dual-cd", "newton"])
+def test_a_start_far_off(histograms, solver):
+    """With every α at its bound the dual objective is negative, and may stay so for many epochs."""
+    problem = make_problem(*histograms, tables.Hats().build(kernels.Chi2()), C=1000.0)
+    result = DualCD(tol=0.01, solver=solver, max_iter=5000).solve(problem, start=problem.bound)
+    assert result.converged
+    assert_allclose(result.gap, certify(problem, result.alpha).gap, rtol=1e-3)

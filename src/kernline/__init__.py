@@ -2,8 +2,19 @@
 
 from . import analysis, datasets, feature_maps, kernels, tables
 from .additive import AdditiveSVC
+from .additive_cv import AdditiveSVCCV
 from .shapes import ShapeFunctions
 
 __version__ = "0.1.0"
 
-__all__ = ["AdditiveSVC", "ShapeFunctions", "__version__", "analysis", "datasets", "feature_maps", "kernels", "tables"]
+__all__ = [
+    "AdditiveSVC",
+    "AdditiveSVCCV",
+    "ShapeFunctions",
+    "__version__",
+    "analysis",
+    "datasets",
+    "feature_maps",
+    "kernels",
+    "tables",
+]

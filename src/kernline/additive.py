@@ -3,33 +3,26 @@
 from __future__ import annotations
 
 import threading
-import warnings
-from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
-from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, Options, StrOptions
-from sklearn.utils.class_weight import compute_class_weight
 from sklearn.utils.validation import check_is_fitted
 
 from . import kernels, tables, validation
-from .encoding import SCALES, ColumnRange, Encoder, Scale, sample_of_values
-from .native import row_norms
+from .encoding import SCALES, Scale
 from .progress import CallbackSupportMixin, FitProgress, runs_callbacks
 from .shapes import ShapeFunctions
 from .solvers import BinaryProblem, DualCD, SolveResult
-from .threads import thread_count
+from .threads import run_tasks, thread_count
+from .training import Prepared, costs, one_against_rest, prepare, row_weights
 
 Array = NDArray[np.float64]
-
-# What is computed in float32 must keep clear of its limits.
-_LARGEST = 1e30
 
 
 class AdditiveSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
@@ -162,134 +155,43 @@ class AdditiveSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         """Fit to X, (n_samples, n_features) dense or sparse, and labels y; `sample_weight` is a factor of C."""
         X, y, weight = validation.check_training_data(self, X, y, sample_weight)
         classes, number = validation.check_classes(self, y)
-        kernel = kernels.get(self.kernel, self.p)
-        n_threads = thread_count(self.n_jobs)
-        found = ColumnRange.of(X, n_threads)
-        validation.check_values(self, found, kernel, self.scale, sparse=hasattr(X, "indptr"))
-
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        method = tables.get(self.approximation, tables.CROWDED if self.scale == "max" else tables.EVEN)
-        by_values = getattr(method, "spacing", None) == "quantile"
-        values = sample_of_values(X, found, self.scale, seed) if by_values else None
-        pair = tables.build(kernel, method, values=values)
-        encoder = Encoder.fit(
-            X,
-            pair,
-            scale=self.scale,
-            column_range=found,
-            kernel=kernel,
-            sample_weight=weight,
-            seed=seed,
-            n_threads=n_threads,
-        )
-        data = encoder.transform(X, column_range=found, n_threads=n_threads)
-        problem = self._shared_problem(encoder, data, pair, weight)
-        cost = self._cost(classes, number, weight)
-        positive = range(classes.size) if classes.size > 2 else [1]
-        signs = [np.where(number == k, 1.0, -1.0) for k in positive]
-        names = [f"class {classes[k]}" for k in positive]
-        results = self._solve(partial(problem, cost=cost), signs, names, seed)
-        self._keep(results, classes, encoder, pair)
+        prepared = prepare(self, self.kernel, X, weight, seed)
+        cost = costs(self.C, row_weights(self.class_weight, classes, number, weight))
+        names, signs = one_against_rest(classes, number)
+        progress = FitProgress(self, names, self.max_iter, int(self.verbose))
+        results = self._solve([prepared.problem(sign, cost) for sign in signs], progress, seed)
+        progress.end(self.tol)
+        self._keep(results, classes, prepared)
         return self
 
-    def _shared_problem(self, encoder: Encoder, data: Any, pair: tables.TablePair, weight: Array | None) -> Any:
-        """All that the classes share, and gamma_. Scales are taken relative to the largest: nothing overflows."""
-        unit = float(encoder.scales.max(initial=0.0)) or 1.0
-        norms = row_norms(data, pair, encoder.scales / unit, thread_count(self.n_jobs))
-        mean = float(np.average(norms, weights=weight)) or 1.0
-        factor = 1.0 / mean if self.gamma == "scale" else float(self.gamma) * unit
-        if not factor * norms.max(initial=0.0) < _LARGEST:
-            raise ValueError(
-                f"gamma={self.gamma!r} makes K(x, x) as large as {factor * norms.max():.3g}, too large for float32. "
-                "Pass gamma='scale', or scale the data."
-            )
-        self.gamma_ = factor / unit
-        constant = float(self.intercept_scaling) if self.fit_intercept and pair.intercept else 0.0
-        intercept_square = constant * constant * factor * mean
-        if not intercept_square < _LARGEST:
-            raise ValueError(f"intercept_scaling={self.intercept_scaling:g} is too large for float32; try 10 at most.")
-        return partial(
-            BinaryProblem,
-            data=data,
-            pair=pair,
-            scales=factor * (encoder.scales / unit),
-            curvature=factor * norms + intercept_square,
-            intercept_square=intercept_square,
-            loss=self.loss,
-        )
-
-    def _cost(self, classes: NDArray[Any], number: NDArray[np.int64], weight: Array | None) -> Array:
-        """C_i = C · sample_weight_i · class_weight of y_i."""
-        weight = np.ones(number.size) if weight is None else weight
-        factors = compute_class_weight(self.class_weight, classes=classes, y=classes[number], sample_weight=weight)
-        if not (factors > 0.0).all():
-            raise ValueError(
-                "class_weight: every weight must be positive. To leave a class out, leave out its samples."
-            )
-        cost = self.C * weight * factors[number]
-        if not (cost.min() >= 1.0 / _LARGEST and cost.max() <= _LARGEST):
-            raise ValueError(
-                f"C times the weights ranges from {cost.min():.3g} to {cost.max():.3g}; float32 needs it between "
-                f"{1.0 / _LARGEST:g} and {_LARGEST:g}."
-            )
-        return cost
-
-    def _solve(self, problem: Any, signs: list[Array], names: list[str], seed: int) -> list[SolveResult]:
-        """One binary problem a class, in threads. Ctrl-C reaches the main thread, which tells the others to stop."""
-        progress = FitProgress(self, names, self.max_iter, int(self.verbose))
+    def _solve(
+        self, problems: list[BinaryProblem], progress: FitProgress, seed: int, first: int = 0
+    ) -> list[SolveResult]:
+        """Binary problems in threads; `first` is the number of the first one in `progress`."""
         interrupted = threading.Event()
         available = thread_count(self.n_jobs)
+        settings = DualCD(self.tol, self.max_iter, solver=self.solver, n_threads=max(1, available // len(problems)))
 
         def solve(index: int) -> SolveResult:
-            watch = progress.problem(index)
-            settings = DualCD(
-                self.tol, self.max_iter, seed + index, solver=self.solver, n_threads=max(1, available // len(signs))
-            )
-            result = settings.solve(problem(signs=signs[index]), watch, interrupted)
+            watch = progress.problem(first + index)
+            result = replace(settings, seed=seed + index).solve(problems[index], watch, interrupted)
             watch.end(result)
             return result
 
-        threads = min(available, len(signs))
-        if threads == 1:
-            results = [solve(index) for index in range(len(signs))]
-        else:
-            with ThreadPoolExecutor(threads) as pool:
-                try:
-                    results = list(pool.map(solve, range(len(signs))))
-                except BaseException:
-                    interrupted.set()
-                    pool.shutdown(cancel_futures=True)
-                    raise
-        progress.end()
-        self._warn_if_unfinished(results, names)
-        return results
+        return run_tasks(solve, len(problems), available, interrupted)
 
-    def _warn_if_unfinished(self, results: list[SolveResult], names: list[str]) -> None:
-        unfinished = [k for k, result in enumerate(results) if not result.converged and result.n_iter >= self.max_iter]
-        if not unfinished:
-            return
-        worst = max(unfinished, key=lambda k: results[k].gap / results[k].primal)
-        relative = results[worst].gap / results[worst].primal
-        warnings.warn(
-            f"{len(unfinished)} of {len(results)} problems stopped at max_iter={self.max_iter} epochs; the worst, "
-            f"{names[worst]}, has a relative gap of {relative:.2g} where tol={self.tol:g} was asked. Raise max_iter or "
-            "tol, or lower C, which makes the problem easier.",
-            ConvergenceWarning,
-            stacklevel=4,
-        )
-
-    def _keep(
-        self, results: list[SolveResult], classes: NDArray[Any], encoder: Encoder, pair: tables.TablePair
-    ) -> None:
+    def _keep(self, results: list[SolveResult], classes: NDArray[Any], prepared: Prepared) -> None:
         self.classes_ = classes
+        self.gamma_ = prepared.gamma
         self.intercept_ = np.array([result.intercept for result in results])
         weights = np.stack([result.weights for result in results])
-        self.shapes_ = ShapeFunctions(encoder, pair.read, weights, self.intercept_)
+        self.shapes_ = ShapeFunctions(prepared.encoder, prepared.pair.read, weights, self.intercept_)
         self.n_iter_ = np.array([result.n_iter for result in results])
         self.objective_ = np.array([result.primal for result in results])
         self.dual_gap_ = np.array([result.gap for result in results])
         self.history_ = [result.history for result in results]
-        newton = self.solver == "newton" and pair.symmetric
+        newton = self.solver == "newton" and prepared.pair.symmetric
         finished_by_newton = any(result.newton_steps for result in results)
         self.solver_ = "newton" if newton else "dual-cd+newton" if finished_by_newton else "dual-cd"
 
@@ -308,6 +210,11 @@ class AdditiveSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        kernel = self.kernel if isinstance(self.kernel, kernels.AdditiveKernel) else kernels.BY_NAME.get(self.kernel)
-        tags.input_tags.positive_only = getattr(kernel, "nonnegative", False) and self.scale == "max"
+        tags.input_tags.positive_only = self.scale == "max" and any(
+            getattr(kernels.BY_NAME.get(kernel) if isinstance(kernel, str) else kernel, "nonnegative", False)
+            for kernel in self._kernels()
+        )
         return tags
+
+    def _kernels(self) -> list[Any]:
+        return [self.kernel]

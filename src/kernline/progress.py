@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import logging
 import threading
+import warnings
 from typing import Any
+
+from sklearn.exceptions import ConvergenceWarning
 
 from .solvers import EpochReport, SolveResult
 
@@ -44,6 +47,7 @@ class FitProgress:
         self.max_iter = max_iter
         self.verbose = verbose
         self.lock = threading.Lock()
+        self.unfinished: list[tuple[float, str]] = []
         self.context = None
         if hasattr(estimator, "_skl_callbacks") or hasattr(estimator, "_parent_callback_ctx"):
             self.context = estimator._init_callback_context(max_subtasks=len(names), sequential_subtasks=False)
@@ -55,10 +59,19 @@ class FitProgress:
         """Begin problem number `index`."""
         return ProblemProgress(self, index)
 
-    def end(self) -> None:
-        """Tell that the fit is over."""
+    def end(self, tol: float) -> None:
+        """Tell that the fit is over, and in one warning which problems it left short of `tol`."""
         if self.context is not None:
             self.context.call_on_fit_task_end(estimator=self.estimator)
+        if self.unfinished:
+            relative, name = max(self.unfinished)
+            warnings.warn(
+                f"{len(self.unfinished)} of {len(self.names)} problems stopped at max_iter={self.max_iter} epochs; the "
+                f"worst, {name}, has a relative gap of {relative:.2g} where tol={tol:g} was asked. Raise max_iter or "
+                "tol, or lower C, which makes the problem easier.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
 
 
 class ProblemProgress:
@@ -66,7 +79,8 @@ class ProblemProgress:
 
     def __init__(self, fit: FitProgress, index: int) -> None:
         self.fit = fit
-        self.label = f"{fit.names[index]} ({index + 1}/{len(fit.names)})"
+        self.name = fit.names[index]
+        self.label = f"{self.name} ({index + 1}/{len(fit.names)})"
         self.context = None
         if fit.context is not None:
             with fit.lock:
@@ -94,8 +108,11 @@ class ProblemProgress:
 
     def end(self, result: SolveResult) -> None:
         """Tell how the problem ended."""
+        relative = result.gap / result.primal if result.primal else 0.0
+        if not result.converged and result.n_iter >= self.fit.max_iter:
+            with self.fit.lock:
+                self.fit.unfinished.append((relative, self.name))
         if self.fit.verbose:
-            relative = result.gap / result.primal if result.primal else 0.0
             seconds = result.history[-1].seconds if result.history else 0.0
             logger.info("%s: %d epochs, relative gap %.2g, %.2f s", self.label, result.n_iter, relative, seconds)
         if self.context is not None:

@@ -215,8 +215,8 @@ class _Run:
         before, gap = float(np.median(gaps[:_RATE_EPOCHS])), float(np.median(gaps[_RATE_EPOCHS:]))
         n_active = float(np.mean([report.n_active for report in self.history[-_RATE_EPOCHS:]]))
         goal = settings.tol * (self.history[-1].dual + gap)
-        if gap <= goal:
-            return False
+        if gap <= goal or goal <= 0.0:
+            return False  # there already, or a start so far off that coordinate descent has not made up for it yet
         rate = math.log(before / gap) / _RATE_EPOCHS if gap < before else 0.0
         cells_a_row = max(1.0, self.problem.data.n_cells / max(1, self.problem.data.n_rows))
         newton_visits = _NEWTON_PASSES * self.problem.n_rows + _NEWTON_UNKNOWNS * unknowns / cells_a_row

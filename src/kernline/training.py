@@ -1,0 +1,127 @@
+"""From validated data to binary problems: what every fit on one training set shares, computed once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.class_weight import compute_class_weight
+
+from . import kernels, tables, validation
+from .encoding import ColumnRange, EncodedData, Encoder, sample_of_values
+from .native import row_norms
+from .solvers import BinaryProblem
+from .threads import thread_count
+
+Array = NDArray[np.float64]
+
+# What is computed in float32 must keep clear of its limits.
+_LARGEST = 1e30
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Encoded rows and all of a problem but its signs and costs. `norms` are K(x_i, x_i), intercept included."""
+
+    data: EncodedData
+    encoder: Encoder
+    pair: tables.TablePair
+    gamma: float
+    scales: Array
+    norms: Array
+    intercept_square: float
+    loss: str
+
+    def problem(self, signs: Array, cost: Array, members: NDArray[np.int32] | None = None) -> BinaryProblem:
+        """Return the problem of labels ±1 and costs C_i, both one a row of the data, on the rows `members` alone."""
+        rows: Any = slice(None) if members is None else members
+        return BinaryProblem(
+            data=self.data,
+            pair=self.pair,
+            scales=self.scales,
+            signs=signs[rows],
+            cost=cost[rows],
+            curvature=self.norms[rows],
+            intercept_square=self.intercept_square,
+            loss=self.loss,
+            members=members,
+        )
+
+
+def prepare(model: Any, kernel_of_model: Any, X: Any, weight: Array | None, seed: int) -> Prepared:
+    """Encode X for one kernel, with the settings of the estimator `model`."""
+    kernel = kernels.get(kernel_of_model, model.p)
+    n_threads = thread_count(model.n_jobs)
+    found = ColumnRange.of(X, n_threads)
+    validation.check_values(model, found, kernel, model.scale, sparse=hasattr(X, "indptr"))
+    method = tables.get(model.approximation, tables.CROWDED if model.scale == "max" else tables.EVEN)
+    by_values = getattr(method, "spacing", None) == "quantile"
+    values = sample_of_values(X, found, model.scale, seed) if by_values else None
+    pair = tables.build(kernel, method, values=values)
+    encoder = Encoder.fit(
+        X,
+        pair,
+        scale=model.scale,
+        column_range=found,
+        kernel=kernel,
+        sample_weight=weight,
+        seed=seed,
+        n_threads=n_threads,
+    )
+    data = encoder.transform(X, column_range=found, n_threads=n_threads)
+    return _scaled(model, encoder, data, pair, weight)
+
+
+def _scaled(model: Any, encoder: Encoder, data: EncodedData, pair: tables.TablePair, weight: Array | None) -> Prepared:
+    """The kernel's factor and constant. Scales are taken relative to the largest: nothing overflows."""
+    unit = float(encoder.scales.max(initial=0.0)) or 1.0
+    norms = row_norms(data, pair, encoder.scales / unit, thread_count(model.n_jobs))
+    mean = float(np.average(norms, weights=weight)) or 1.0
+    factor = 1.0 / mean if model.gamma == "scale" else float(model.gamma) * unit
+    if not factor * norms.max(initial=0.0) < _LARGEST:
+        raise ValueError(
+            f"gamma={model.gamma!r} makes K(x, x) as large as {factor * norms.max():.3g}, too large for float32. "
+            "Pass gamma='scale', or scale the data."
+        )
+    constant = float(model.intercept_scaling) if model.fit_intercept and pair.intercept else 0.0
+    intercept_square = constant * constant * factor * mean
+    if not intercept_square < _LARGEST:
+        raise ValueError(f"intercept_scaling={model.intercept_scaling:g} is too large for float32; try 10 at most.")
+    return Prepared(
+        data=data,
+        encoder=encoder,
+        pair=pair,
+        gamma=factor / unit,
+        scales=factor * (encoder.scales / unit),
+        norms=factor * norms + intercept_square,
+        intercept_square=intercept_square,
+        loss=model.loss,
+    )
+
+
+def one_against_rest(classes: NDArray[Any], number: NDArray[np.int64]) -> tuple[list[str], list[Array]]:
+    """Name and labels ±1 of each binary problem: one a class, or one in all for two classes."""
+    positive = range(classes.size) if classes.size > 2 else [1]
+    return [f"class {classes[k]}" for k in positive], [np.where(number == k, 1.0, -1.0) for k in positive]
+
+
+def row_weights(class_weight: Any, classes: NDArray[Any], number: NDArray[np.int64], weight: Array | None) -> Array:
+    """Return C_i / C = sample_weight_i · class_weight of y_i."""
+    weight = np.ones(number.size) if weight is None else weight
+    factors = compute_class_weight(class_weight, classes=classes, y=classes[number], sample_weight=weight)
+    if not (factors > 0.0).all():
+        raise ValueError("class_weight: every weight must be positive. To leave a class out, leave out its samples.")
+    return weight * factors[number]
+
+
+def costs(C: float, weights: Array) -> Array:
+    """C_i, within the range of float32."""
+    cost = C * weights
+    if not (cost.min() >= 1.0 / _LARGEST and cost.max() <= _LARGEST):
+        raise ValueError(
+            f"C times the weights ranges from {cost.min():.3g} to {cost.max():.3g}; float32 needs it between "
+            f"{1.0 / _LARGEST:g} and {_LARGEST:g}."
+        )
+    return cost
