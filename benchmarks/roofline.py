@@ -1,0 +1,199 @@
+"""How near the loops are to what the machine allows: ``python -m benchmarks.roofline`` writes docs/roofline.md.
+
+Two bounds are measured here and now, on one thread: how fast memory is read in order, and an empty loop, a pass over
+the same cells that does nothing but add them up. Each loop of the core is then timed on the same rows: on few that fit
+the cache, where it is bound by its instructions, and on all, where memory counts.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from kernline import AdditiveSVC, _core, datasets
+from kernline.native import decision, native_table, slots_of
+from kernline.solvers import BinaryProblem
+from kernline.training import Prepared, prepare
+
+from .measure import machine, table
+
+PAGE = Path(__file__).resolve().parents[1] / "docs" / "roofline.md"
+NOTES = Path(__file__).with_name("roofline_notes.md")
+_FEW_ROWS = 500
+# Short loops are repeated until the cache and the branch predictor know them.
+_ROUNDS, _ROUNDS_OF_FEW = 5, 100
+
+
+def main() -> None:
+    """Measure, print and write the page."""
+    lines = [machine(), "", *_bounds()]
+    data = datasets.load("mnist")
+    for kernel in ("chi2", "linear"):
+        prepared = prepare(AdditiveSVC(kernel), kernel, data.X_train, None, 0)
+        lines += [
+            "",
+            f"### {_title(kernel, prepared)}",
+            "",
+            _table_of(prepared, np.where(data.y_train == 8, 1.0, -1.0)),
+        ]
+    text = "\n".join(lines)
+    print(text)
+    PAGE.write_text("# What bounds the loops\n\n" + _INTRODUCTION + "\n" + text + "\n\n" + NOTES.read_text())
+
+
+_INTRODUCTION = """Written by `python -m benchmarks.roofline`, which measures all numbers of the tables on one thread.
+"""
+
+
+def _title(kernel: str, prepared: Prepared) -> str:
+    layout = "words of 4 bytes" if prepared.data.columns is None else "float32 values with int32 columns, 8 bytes"
+    return f"MNIST, {kernel}: {prepared.data.n_rows:,} rows, {prepared.data.n_cells:,} non-zeros, {layout} a non-zero"
+
+
+def _bounds() -> list[str]:
+    large = np.ones(50_000_000, dtype=np.uint32)
+    stream = large.nbytes / _best(large.sum) / 1e9
+    order = np.random.default_rng(0).permutation(large.size // 160).astype(np.int64)
+    rows = large[: order.size * 160].reshape(-1, 160)
+    random = rows.nbytes / _best(lambda: rows[order[:100_000]].sum(), 3) / 1e9 * 100_000 / order.size
+    return [
+        f"- memory read in order: {stream:.1f} GB/s",
+        f"- rows of 640 bytes copied and read in random order (NumPy): {random:.1f} GB/s",
+    ]
+
+
+def _best(work: Callable[[], Any], rounds: int = _ROUNDS) -> float:
+    times = []
+    for _ in range(rounds):
+        start = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
+def _table_of(prepared: Prepared, signs: np.ndarray) -> str:
+    n_rows, few = prepared.data.n_rows, np.arange(_FEW_ROWS, dtype=np.int32)
+    assert prepared.data.row_start is not None
+    cells = {"few": int(prepared.data.row_start[_FEW_ROWS]), "all": prepared.data.n_cells}
+    every = np.arange(n_rows, dtype=np.int32)
+    shuffled = np.random.default_rng(0).permutation(every)
+    rows = []
+    for name, make in _loops(signs).items():
+        in_cache = _best(make(prepared, few), _ROUNDS_OF_FEW) / cells["few"]
+        in_order = _best(make(prepared, every)) / cells["all"]
+        at_random = _best(make(prepared, shuffled)) / cells["all"] if name not in _ORDERED else np.nan
+        bytes_moved = prepared.data.nbytes / cells["all"]
+        rows.append(
+            [
+                name,
+                *("" if np.isnan(value) else f"{1e9 * value:.2f}" for value in (in_cache, in_order, at_random)),
+                f"{bytes_moved:.1f}",
+                f"{bytes_moved / in_order / 1e9:.1f}",
+            ]
+        )
+    return table(["loop", "ns in cache", "ns in order", "ns at random", "bytes a non-zero", "GB/s in order"], rows)
+
+
+# Loops that only run through rows in order.
+_ORDERED = ("empty loop", "predict, ten classes", "first epoch (own order)")
+
+
+def _loops(signs: np.ndarray) -> dict[str, Callable[[Prepared, np.ndarray], Callable[[], Any]]]:
+    return {
+        "empty loop": _empty,
+        "read f(x)": _read,
+        "write into W (float64)": _write(signs),
+        "add φ up (float64)": _add,
+        "image: read and add (float32)": _image,
+        "first epoch (own order)": _epoch(signs),
+        "predict, ten classes": _predict,
+    }
+
+
+def _empty(prepared: Prepared, members: np.ndarray) -> Callable[[], Any]:
+    assert prepared.data.row_start is not None
+    stop = int(prepared.data.row_start[members.size])
+    cells = prepared.data.cells[:stop].view(np.uint32)
+    columns = prepared.data.columns
+    return lambda: (cells.sum(), columns is not None and columns[:stop].view(np.uint32).sum())
+
+
+def _weights(prepared: Prepared) -> np.ndarray:
+    size = prepared.data.n_features * prepared.pair.width + 1
+    return np.random.default_rng(0).normal(size=size).astype(np.float32)
+
+
+def _read(prepared: Prepared, members: np.ndarray) -> Callable[[], Any]:
+    native, weights, out = native_table(prepared.pair.read), _weights(prepared), np.empty(members.size)
+    return lambda: _core.read_members(prepared.data.native, native, weights, members, out, 1)
+
+
+def _add(prepared: Prepared, members: np.ndarray) -> Callable[[], Any]:
+    native, t = native_table(prepared.pair.read), np.ones(members.size)
+    sums = np.zeros(_weights(prepared).size)
+    return lambda: _core.add_members(prepared.data.native, native, t, members, sums, 1)
+
+
+def _image(prepared: Prepared, members: np.ndarray) -> Callable[[], Any]:
+    native, weights = native_table(prepared.pair.read), _weights(prepared)
+    sums, factors = np.zeros(weights.size), np.ones(members.size, dtype=np.float32)
+    return lambda: _core.add_image(prepared.data.native, native, weights, factors, members, sums, 1)
+
+
+def _solver(problem: BinaryProblem) -> Any:
+    return _core.DualSolver(
+        rows=problem.data.native,
+        read=native_table(problem.pair.read),
+        write=native_table(problem.pair.write),
+        scales=problem.scales.astype(np.float32),
+        signed_cost=problem.signs * problem.cost,
+        curvature=problem.curvature,
+        intercept_square=problem.intercept_square,
+        squared_hinge=False,
+        members=problem.members,
+        seed=0,
+        shuffle=True,
+    )
+
+
+def _write(signs: np.ndarray) -> Callable[[Prepared, np.ndarray], Callable[[], Any]]:
+    def make(prepared: Prepared, members: np.ndarray) -> Callable[[], Any]:
+        core = _solver(prepared.problem(signs, np.ones(signs.size), members))
+        core.set_alpha(np.full(members.size, 0.5))
+        return lambda: core.rebuild(1e9)
+
+    return make
+
+
+def _epoch(signs: np.ndarray) -> Callable[[Prepared, np.ndarray], Callable[[], Any]]:
+    def make(prepared: Prepared, members: np.ndarray) -> Callable[[], Any]:
+        problem = prepared.problem(signs, np.full(signs.size, 1.0), members)
+        cores = iter([_solver(problem) for _ in range(_ROUNDS if members.size > _FEW_ROWS else _ROUNDS_OF_FEW)])
+        return lambda: next(cores).sweep(1e9)
+
+    return make
+
+
+def _predict(prepared: Prepared, members: np.ndarray) -> Callable[[], Any]:
+    assert prepared.data.row_start is not None
+    n_rows, columns = members.size, prepared.data.columns
+    stop = int(prepared.data.row_start[n_rows])
+    part = replace(
+        prepared.data,
+        shape=(n_rows, prepared.data.n_features),
+        cells=prepared.data.cells[:stop],
+        row_start=prepared.data.row_start[: n_rows + 1],
+        columns=None if columns is None else columns[:stop],
+    )
+    weights = np.random.default_rng(0).normal(size=(10, part.n_features, prepared.pair.width)).astype(np.float32)
+    slots = slots_of(weights)
+    return lambda: decision(part, prepared.pair.read, slots, np.zeros(10), 1)
+
+
+if __name__ == "__main__":
+    main()
