@@ -13,7 +13,7 @@ help:
 	@echo "make test      linters and tests"
 	@echo "make lint      linters only"
 	@echo "make format    let ruff format the Python code"
-	@echo "make bench     measure against scikit-learn (KERNLINE_DATA names the folder of data sets)"
+	@echo "make bench     measure against LinearSVC, LightGBM, EBM (KERNLINE_DATA names the folder of data sets)"
 	@echo "make docs      write the measured pages in docs/ anew"
 	@echo "make sanitize  tests with the core under AddressSanitizer and UBSan"
 	@echo "make clean     remove what the build made"
@@ -44,10 +44,11 @@ test: lint
 	$(BIN)/python -m pytest
 
 bench: install
-	$(BIN)/python -m benchmarks.additive
+	$(BIN)/python -m benchmarks.speed
 
 docs: install
 	$(BIN)/python -m benchmarks.kernel_error
+	$(BIN)/python -m benchmarks.roofline
 
 # A build of its own, in an environment of its own, so that the ordinary one stays as it is. Leaks are the
 # interpreter's and not looked for.

@@ -6,7 +6,7 @@ table shows how far apart the objectives end. For the chi2 peer, AdditiveChi2Sam
 so its objective is near ours and not the same.
 
 One thread, contestants interleaved, best of three rounds. An epoch is a pass of the solver over the rows that are still
-active; time per non-zero and epoch divides by all rows, so shrinking makes it smaller.
+active; time per non-zero and epoch divides by all rows, so rows at rest make it smaller.
 """
 
 from __future__ import annotations

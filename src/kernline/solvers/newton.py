@@ -21,11 +21,12 @@ their solutions reach that of the hinge itself, with no smoothing left over.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.optimize import brentq
 
 from .. import _core
 from ..native import native_table
@@ -36,13 +37,18 @@ Rows = NDArray[np.int32]
 
 # Rows whose margin is clear by this much are left out, until the exact gap says otherwise.
 _CLEAR = 1.0
-# Steps on one proximal problem before the next: its exact solution is not worth more.
-_STEPS_A_CENTRE = 3
-# A proximal problem is solved when the squared norm of its gradient is this part of the gap.
-_SOLVED = 1e-3
+# Steps on one proximal problem before the next, if the objective falls: its exact solution is not worth more. Otherwise
+# it is solved, in at most so many.
+_STEPS_A_CENTRE, _MOST_STEPS_A_CENTRE = 3, 30
+# A proximal problem is solved when the squared norm of its gradient is this part of the gap, and was easy, so that the
+# next may be sharper, at that.
+_SOLVED, _EASY = 1e-3, 0.05
 _CG_ITERATIONS, _CG_REDUCTION = 30, 0.1
-# Cells a call of the core may touch: about 50 ms, so that Ctrl-C is heard.
-_CELLS_A_CALL = 20_000_000
+# σ_i begins at C_i, or at this over the mean of K(x, x): a sharper start makes the first problems too hard.
+_FIRST_SHARPNESS = 100.0
+_MOST_SHARPENING = 4.0**6
+# Cells a call of the core may touch, about 50 ms, so that Ctrl-C is heard; and rows, as it adds up in float32.
+_CELLS_A_CALL, _ROWS_A_CALL = 20_000_000, 131_072
 
 # Called after every step with the dual objective, the gap and the size of Z; returning True stops there.
 OnStep = Callable[[float, float, int], bool]
@@ -79,7 +85,7 @@ class _Space:
         self.table = native_table(problem.pair.read)
         self.size = problem.data.n_features * problem.pair.width + 1
         cells_a_row = max(1, problem.data.n_cells // max(1, problem.data.n_rows))
-        self.rows_a_call = max(1, _CELLS_A_CALL // cells_a_row)
+        self.rows_a_call = min(max(1, _CELLS_A_CALL // cells_a_row), _ROWS_A_CALL)
 
     def curve(self, c: Array) -> Curve:
         slots = c[:-1].reshape(self.problem.data.n_features, -1)
@@ -113,10 +119,11 @@ class _Space:
             _core.add_image(self.problem.data.native, self.table, weights, s[part], rows[part], c, self.n_threads)
         return self.curve(c)
 
-    def _parts(self, rows: Rows) -> list[slice]:
-        if self.interrupted.is_set():
-            raise KeyboardInterrupt
-        return [slice(k, k + self.rows_a_call) for k in range(0, rows.size, self.rows_a_call)]
+    def _parts(self, rows: Rows) -> Iterator[slice]:
+        for k in range(0, rows.size, self.rows_a_call):
+            if self.interrupted.is_set():
+                raise KeyboardInterrupt
+            yield slice(k, k + self.rows_a_call)
 
 
 class _Loss:
@@ -157,30 +164,45 @@ class Newton:
         self.members = np.arange(problem.data.n_rows, dtype=np.int32) if problem.members is None else problem.members
         support = np.flatnonzero(alpha)
         self.f = self.space.sum((alpha * problem.signs)[support], self.members[support])
-        self.sharpness = 1.0
+        curvature = float(np.mean(problem.cost) * np.mean(problem.curvature))
+        self.sharpness = min(1.0, _FIRST_SHARPNESS / curvature) if curvature > 0.0 else 1.0
+        self.sharpest = _MOST_SHARPENING * self.sharpness
         self._move_centre(alpha)
 
     def run(self, tol: float, max_steps: int, on_step: OnStep) -> Array:
-        """Steps until a gap of `tol` times the objective; returns the best α seen."""
-        best, smallest, steps_here = self._all_alpha(), np.inf, 0
-        for _ in range(max_steps):
+        """At most `max_steps` looks at the gap, with steps between, until it is `tol` times the objective.
+
+        Returns the best α seen.
+        """
+        best, smallest, steps_here, primal_before = self._all_alpha(), np.inf, 0, np.inf
+        for look in range(1, max_steps + 1):
             gradient = self._gradient()
             represented = self.f.plus(-1.0, gradient)  # Σ α_i y_i φ(x_i): the curve that α stands for
             primal = 0.5 * self.f.dot(self.f) + self.loss.primal(self.margin)
             dual = self.loss.dual(self.alpha) - 0.5 * represented.dot(represented)
-            gap = primal - dual
+            gap = max(primal - dual, 0.0)
             if gap < smallest:
                 best, smallest = self._all_alpha(), gap
-            if on_step(dual, gap, self._curved().size) or gap <= tol * primal:
+            done = gap <= tol * primal and self._loss_left_out() <= tol * primal
+            if on_step(dual, gap, self._curved().size) or done or look == max_steps or not np.isfinite(gap):
                 break
-            solved = gradient.dot(gradient) <= _SOLVED * gap
-            if solved or steps_here == _STEPS_A_CENTRE:
-                self.sharpness *= 4.0 if solved else 1.0
+            squared = gradient.dot(gradient)
+            solved = squared <= _SOLVED * gap
+            falls = primal <= primal_before
+            if solved or gap <= tol * primal or (falls and steps_here >= _STEPS_A_CENTRE):
+                self.sharpness = min(self.sharpness * (4.0 if squared <= _EASY * gap else 1.0), self.sharpest)
                 self._move_centre(self._all_alpha())
-                gradient, steps_here = self._gradient(), 0
-            self._step(gradient)
+                gradient, steps_here, primal_before = self._gradient(), 0, primal
+            if steps_here == _MOST_STEPS_A_CENTRE or not self._step(gradient):
+                break
             steps_here += 1
         return best
+
+    def _loss_left_out(self) -> float:
+        """The loss of the rows that were clear when the centre last moved."""
+        left_out = np.setdiff1d(np.arange(self.problem.n_rows), self.chosen, assume_unique=True)
+        margin = 1.0 - self.problem.signs[left_out] * self.space.values(self.f, self.members[left_out])
+        return _Loss(self.problem, left_out, np.zeros(left_out.size), 1.0).primal(margin)
 
     def _move_centre(self, alpha: Array) -> None:
         margin = 1.0 - self.problem.signs * self.space.values(self.f, self.members)
@@ -202,21 +224,23 @@ class Newton:
         support = np.flatnonzero(self.alpha)
         return self.f.plus(-1.0, self.space.sum((self.alpha * self.loss.signs)[support], self.rows[support]))
 
-    def _step(self, gradient: Curve) -> None:
-        """One step along the Newton direction, halved until the smooth objective falls enough."""
+    def _step(self, gradient: Curve) -> bool:
+        """One step along the Newton direction, to the lowest point of the smooth objective; False if there is none."""
         direction = self._solve(gradient)
-        slope = gradient.dot(direction)
         change = -self.loss.signs * self.space.values(direction, self.rows)
-        before = 0.5 * self.f.dot(self.f) + self.loss.smooth(self.margin, self.alpha)
-        step = 1.0
-        while True:
-            margin = self.margin + step * change
-            alpha = self.loss.alpha(margin)
-            f = self.f.plus(step, direction)
-            if 0.5 * f.dot(f) + self.loss.smooth(margin, alpha) <= before + 1e-4 * step * slope or step < 1e-3:
-                break
-            step *= 0.5
-        self.f, self.margin, self.alpha = f, margin, alpha
+        linear, quadratic = self.f.dot(direction), direction.dot(direction)
+
+        def slope(step: float) -> float:
+            alpha = self.loss.alpha(self.margin + step * change)
+            return linear + step * quadratic + float(alpha @ change)
+
+        step = _zero_of(slope)
+        if step == 0.0:
+            return False
+        self.f = self.f.plus(step, direction)
+        self.margin = self.margin + step * change
+        self.alpha = self.loss.alpha(self.margin)
+        return True
 
     def _solve(self, gradient: Curve) -> Curve:
         """H d = −gradient, by conjugate gradients in the inner product of the kernel."""
@@ -230,7 +254,10 @@ class Newton:
         goal = _CG_REDUCTION**2 * squared
         for _ in range(_CG_ITERATIONS):
             image = towards.plus(1.0, self.space.image(towards, sigma, rows))
-            step = squared / towards.dot(image)
+            curvature = towards.dot(image)
+            if not curvature > 0.0:
+                break  # nothing left but rounding
+            step = squared / curvature
             found = found.plus(step, towards)
             residual = residual.plus(-step, image)
             previous, squared = squared, residual.dot(residual)
@@ -238,3 +265,17 @@ class Newton:
                 break
             towards = residual.plus(squared / previous, towards)
         return found
+
+
+def _zero_of(slope: Callable[[float], float]) -> float:
+    """Where a slope that rises from below zero at 0 crosses it, roughly; 0 if it does not begin below. Try 1 first."""
+    first = slope(0.0)
+    if not first < 0.0:
+        return 0.0
+    end, there = 1.0, slope(1.0)
+    if abs(there) <= 0.1 * -first:
+        return 1.0
+    while there < 0.0 and end < 1e6:
+        end *= 4.0
+        there = slope(end)
+    return float(brentq(slope, 0.0, end, rtol=0.05)) if there > 0.0 else end

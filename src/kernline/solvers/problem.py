@@ -45,7 +45,7 @@ class BinaryProblem:
 
 
 class EpochReport(NamedTuple):
-    """One epoch: `gap` is the exact one where it was computed, else the estimate that the visits gave."""
+    """One epoch or Newton step: `gap` is the exact one where it was computed, else the estimate that it gave."""
 
     epoch: int
     seconds: float
