@@ -183,3 +183,42 @@ def test_newton_reports_its_steps_and_stops_when_asked(hard):
     assert_allclose(result.gap, certify(problem, result.alpha).gap, rtol=1e-3)
     limited = DualCD(tol=1e-9, solver="newton", max_iter=5).solve(problem)
     assert limited.n_iter == 5
+
+
+@pytest.mark.parametrize("shape", [(100, 5), (100, 50), (1000, 20)])
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_random_labels_at_a_very_large_cost(shape, loss):
+    """Nothing separates these classes, and C K(x, x) is 10,000: no step may cycle or run away."""
+    rng = np.random.default_rng(0)
+    X, y = rng.random(shape), rng.integers(0, 2, shape[0])
+    model = AdditiveSVC(C=1e4, loss=loss, random_state=0).fit(X, y)  # a ConvergenceWarning would be an error
+    assert model.dual_gap_[0] <= 0.01 * model.objective_[0]
+
+
+def test_a_gradient_of_zero_ends_it():
+    """With all α at their bound there is no direction left, though rounding leaves a gap above such a tol."""
+    rng = np.random.default_rng(0)
+    X, y = rng.random((60, 4)), rng.integers(0, 2, 60)
+    problem = make_problem(X, y, tables.Hats().build(kernels.Chi2()), C=1e-3)
+    result = DualCD(tol=1e-12, solver="newton", max_iter=30).solve(problem)
+    assert_allclose(result.alpha, 1e-3, rtol=1e-6)
+    assert result.gap <= 1e-6 * result.primal
+
+
+def test_rows_of_zeros_alone():
+    model = AdditiveSVC(C=1e4, solver="newton").fit(np.zeros((3, 2)), [0, 1, 1])
+    assert_array_equal(model.predict(np.zeros((1, 2))), [1])
+
+
+def test_the_last_entry_of_the_history_is_exact(hard):
+    model = AdditiveSVC("intersection", C=1000.0, tol=1e-3, random_state=0).fit(*hard)
+    assert model.history_[0][-1].gap == model.dual_gap_[0]
+
+
+def test_a_stop_during_the_first_epochs_is_heard(hard):
+    """C doubles over these; what is returned is a solution for the C that was asked for, if a poor one."""
+    problem = make_problem(*hard, tables.Hats().build(kernels.Intersection()), C=100.0)
+    result = DualCD(tol=1e-6).solve(problem, on_epoch=lambda report: True)
+    assert result.n_iter == 1
+    assert result.alpha.max() <= 100.0
+    assert_allclose(result.gap, certify(problem, result.alpha).gap, rtol=1e-3)
