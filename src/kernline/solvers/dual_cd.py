@@ -12,6 +12,7 @@ any other.
 from __future__ import annotations
 
 import math
+import statistics
 import threading
 import time
 from collections.abc import Callable
@@ -30,9 +31,12 @@ _SLICE_SECONDS = 0.05
 _NEGLIGIBLE = 0.1
 # Epochs over which the rate of convergence is taken.
 _RATE_EPOCHS = 5
-# What Newton's method costs, in passes over the data and, an unknown, in visits of a single cell.
-_NEWTON_PASSES, _NEWTON_UNKNOWNS = 60.0, 4000.0
+# What a visit of a row takes, about, and Newton's method: so many passes over the data, and its own arithmetic.
+_VISIT_SECONDS, _CELL_SECONDS = 4e-8, 1.5e-9
+_NEWTON_PASSES, _UNKNOWN_SECONDS, _NEWTON_SECONDS = 60.0, 6e-6, 0.03
 _NEWTON_STEPS = 50
+# A change is not thought of before this part of its cost has been spent.
+_EARLY = 0.05
 # A rate of nothing at all is taken for this one, or Newton's method would be due whatever it costs.
 _LEAST_RATE = 0.001
 
@@ -85,6 +89,7 @@ class _Run:
     newton_steps: int = 0
     rate_since: int = 0  # epochs before this say nothing on the rate: at another C, or before Newton's method
     newton_runs: int = 0
+    n_visits: int = 0
 
     def __post_init__(self) -> None:
         problem = self.problem
@@ -209,25 +214,33 @@ class _Run:
 
     def _newton_is_due(self) -> bool:
         """Whether Newton's method is asked for, or would end sooner than more epochs."""
-        settings = self.settings
-        if settings.solver == "dual-cd" or not newton.applies_to(self.problem):
+        if self.settings.solver == "dual-cd" or not newton.applies_to(self.problem):
             return False
-        unknowns = self.problem.data.n_features * self.problem.pair.width
         if not self.history:
-            return settings.solver == "newton"
-        if len(self.history) - self.rate_since < 2 * _RATE_EPOCHS * 2**self.newton_runs:
+            return self.settings.solver == "newton"
+        epochs = len(self.history) - self.rate_since
+        if epochs < 2 * _RATE_EPOCHS * 2**self.newton_runs or epochs % _RATE_EPOCHS:
             return False
+        data = self.problem.data
+        visit = _VISIT_SECONDS + _CELL_SECONDS * data.n_cells / max(1, data.n_rows)
+        unknowns = data.n_features * self.problem.pair.width
+        cost = _NEWTON_PASSES * self.problem.n_rows * visit + _UNKNOWN_SECONDS * unknowns + _NEWTON_SECONDS
+        epochs_left = self.settings.max_iter - len(self.history)
+        if self.n_visits * visit < _EARLY * cost and epochs_left > self.settings.max_iter // 2:
+            return False  # a small problem, which may well end before the change has paid for itself
+        expected = self._expected_epochs()
+        return expected > epochs_left or expected * self.history[-1].n_active * visit > cost
+
+    def _expected_epochs(self) -> float:
+        """Epochs until the gap is small enough, at the present rate."""
         # Medians: the estimate jumps in an epoch that wakes many rows.
         gaps = [report.gap for report in self.history[-2 * _RATE_EPOCHS :]]
-        before, gap = float(np.median(gaps[:_RATE_EPOCHS])), float(np.median(gaps[_RATE_EPOCHS:]))
-        n_active = float(np.mean([report.n_active for report in self.history[-_RATE_EPOCHS:]]))
-        goal = settings.tol * (self.history[-1].dual + gap)
+        before, gap = statistics.median(gaps[:_RATE_EPOCHS]), statistics.median(gaps[_RATE_EPOCHS:])
+        goal = self.settings.tol * (self.history[-1].dual + gap)
         if gap <= goal or goal <= 0.0:
-            return False  # there already, or a start so far off that coordinate descent has not made up for it yet
+            return 0.0  # there already, or a start so far off that coordinate descent has not made up for it yet
         rate = max(math.log(before / gap) / _RATE_EPOCHS, _LEAST_RATE) if gap < before else _LEAST_RATE
-        cells_a_row = max(1.0, self.problem.data.n_cells / max(1, self.problem.data.n_rows))
-        newton_visits = _NEWTON_PASSES * self.problem.n_rows + _NEWTON_UNKNOWNS * unknowns / cells_a_row
-        return rate * newton_visits < math.log(gap / goal) * n_active
+        return math.log(gap / goal) / rate
 
     def _newton(self) -> None:
         """Newton's steps, kept if the dual objective is higher for them. A few epochs close what is left."""
@@ -255,6 +268,7 @@ class _Run:
 
     def _report(self, dual: float, gap: float, n_active: int) -> None:
         seconds = time.perf_counter() - self.begun
+        self.n_visits += n_active
         self.history.append(EpochReport(len(self.history) + 1, seconds, dual, gap, n_active))
         if self.on_epoch is not None and self.on_epoch(self.history[-1]):
             self.asked_to_stop = True
