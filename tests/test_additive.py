@@ -17,10 +17,8 @@ from sklearn.multiclass import OneVsRestClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 from sklearn.svm import SVC, LinearSVC
-from threadpoolctl import threadpool_info
 
 from kernline import AdditiveSVC, datasets, kernels, tables
-from kernline.threads import run_tasks
 
 
 class TestAgainstExactSVC:
@@ -475,28 +473,3 @@ class TestShapes:
         shapes = AdditiveSVC().fit(*digits).shapes_
         assert shapes.weights.shape == (10, 64, 16)
         assert shapes.nbytes < 1.1 * shapes.weights.nbytes + 64 * 16 + 100
-
-
-def test_an_error_in_a_thread_stops_the_others():
-    def work(index):
-        if index == 1:
-            raise OSError("of task 1")
-        assert interrupted.wait(10.0)
-
-    interrupted = threading.Event()
-    with pytest.raises(OSError, match="of task 1"):
-        run_tasks(work, 3, 3, interrupted)
-
-
-def test_blas_is_limited_while_any_fit_runs():
-    def blas_threads():
-        return [module["num_threads"] for module in threadpool_info() if module["user_api"] == "blas"]
-
-    def work(_):
-        run_tasks(lambda index: index, 1, 1, threading.Event())  # ends while this one still runs
-        return blas_threads()
-
-    before = blas_threads()
-    (during,) = run_tasks(work, 1, 1, threading.Event())
-    assert set(during) <= {1}
-    assert blas_threads() == before
