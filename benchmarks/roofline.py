@@ -17,7 +17,7 @@ import numpy as np
 
 from kernline import AdditiveSVC, _core, datasets
 from kernline.native import decision, native_table, slots_of
-from kernline.solvers import BinaryProblem
+from kernline.solvers.dual_cd import core_solver
 from kernline.training import Prepared, prepare
 
 from .measure import machine, table
@@ -145,25 +145,9 @@ def _image(prepared: Prepared, members: np.ndarray) -> Callable[[], Any]:
     return lambda: _core.add_image(prepared.data.native, native, weights, factors, members, sums, 1)
 
 
-def _solver(problem: BinaryProblem) -> Any:
-    return _core.DualSolver(
-        rows=problem.data.native,
-        read=native_table(problem.pair.read),
-        write=native_table(problem.pair.write),
-        scales=problem.scales.astype(np.float32),
-        signed_cost=problem.signs * problem.cost,
-        curvature=problem.curvature,
-        intercept_square=problem.intercept_square,
-        squared_hinge=False,
-        members=problem.members,
-        seed=0,
-        shuffle=True,
-    )
-
-
 def _write(signs: np.ndarray) -> Callable[[Prepared, np.ndarray], Callable[[], Any]]:
     def make(prepared: Prepared, members: np.ndarray) -> Callable[[], Any]:
-        core = _solver(prepared.problem(signs, np.ones(signs.size), members))
+        core = core_solver(prepared.problem(signs, np.ones(signs.size), members), 0, True)
         core.set_alpha(np.full(members.size, 0.5))
         return lambda: core.rebuild(1e9)
 
@@ -173,7 +157,9 @@ def _write(signs: np.ndarray) -> Callable[[Prepared, np.ndarray], Callable[[], A
 def _epoch(signs: np.ndarray) -> Callable[[Prepared, np.ndarray], Callable[[], Any]]:
     def make(prepared: Prepared, members: np.ndarray) -> Callable[[], Any]:
         problem = prepared.problem(signs, np.full(signs.size, 1.0), members)
-        cores = iter([_solver(problem) for _ in range(_ROUNDS if members.size > _FEW_ROWS else _ROUNDS_OF_FEW)])
+        cores = iter(
+            [core_solver(problem, 0, True) for _ in range(_ROUNDS if members.size > _FEW_ROWS else _ROUNDS_OF_FEW)]
+        )
         return lambda: next(cores).sweep(1e9)
 
     return make

@@ -58,14 +58,15 @@ LAYOUTS = [pytest.param(sp.csr_array.toarray, id="dense"), pytest.param(lambda X
 def test_certificate_confirms_the_gap(histograms, pair, loss):
     X, y = histograms
     problem = make_problem(X, y, pair, C=10.0, loss=loss)
-    result = DualCD(tol=1e-4).solve(problem)
+    tol = 1e-5 if pair.symmetric else 1e-4  # some of the others settle before 1e-5
+    result = DualCD(tol=tol, max_iter=20_000).solve(problem)
     assert result.converged
-    assert 0.0 <= result.gap <= 1e-4 * result.primal
+    assert 0.0 <= result.gap <= tol * result.primal
     certificate = certify(problem, result.alpha)
     assert_allclose(result.primal, certificate.primal, rtol=1e-5)
     # gap = primal - dual cancels all but its last digits in the certificate, so compare on the objective's scale
     assert_allclose(result.gap, certificate.gap, atol=1e-6 * certificate.primal, rtol=1e-4)
-    assert certificate.violation < 0.5  # a row next to its bound may violate much and cost nothing
+    assert certificate.violation < 0.1
 
 
 @pytest.mark.parametrize("pair", SYMMETRIC)

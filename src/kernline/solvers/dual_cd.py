@@ -78,6 +78,23 @@ class DualCD:
         return _Run(self, problem, on_epoch, interrupted or threading.Event()).result(start)
 
 
+def core_solver(problem: BinaryProblem, seed: int, shuffle: bool) -> _core.DualSolver:
+    """The core's state of a problem under way, with α = 0."""
+    return _core.DualSolver(
+        rows=problem.data.native,
+        read=native_table(problem.pair.read),
+        write=native_table(problem.pair.write),
+        scales=problem.scales.astype(np.float32),
+        signed_cost=problem.signs * problem.cost,
+        curvature=problem.curvature,
+        intercept_square=problem.intercept_square,
+        squared_hinge=problem.loss == "squared_hinge",
+        members=problem.members,
+        seed=seed,
+        shuffle=shuffle,
+    )
+
+
 @dataclass
 class _Run:
     settings: DualCD
@@ -92,20 +109,7 @@ class _Run:
     n_visits: int = 0
 
     def __post_init__(self) -> None:
-        problem = self.problem
-        self.core = _core.DualSolver(
-            rows=problem.data.native,
-            read=native_table(problem.pair.read),
-            write=native_table(problem.pair.write),
-            scales=problem.scales.astype(np.float32),
-            signed_cost=problem.signs * problem.cost,
-            curvature=problem.curvature,
-            intercept_square=problem.intercept_square,
-            squared_hinge=problem.loss == "squared_hinge",
-            members=problem.members,
-            seed=self.settings.seed,
-            shuffle=self.settings.shuffle,
-        )
+        self.core = core_solver(self.problem, self.settings.seed, self.settings.shuffle)
         self.begun = time.perf_counter()
 
     def result(self, start: Array | None) -> SolveResult:
