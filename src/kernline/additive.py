@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
-import threading
-from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
+from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from . import kernels, tables, validation
+from .classifier import OneAgainstRest
 from .encoding import SCALES, Scale
-from .progress import CallbackSupportMixin, FitProgress, runs_callbacks
+from .progress import FitProgress, runs_callbacks
 from .shapes import ShapeFunctions
-from .solvers import BinaryProblem, DualCD, SolveResult
-from .threads import run_tasks, thread_count
+from .solvers import SolveResult
+from .threads import thread_count
 from .training import Prepared, costs, one_against_rest, prepare, row_weights
 
 Array = NDArray[np.float64]
 
 
-class AdditiveSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+class AdditiveSVC(OneAgainstRest):
     """Support vector classifier with an additive kernel, gamma · Σ_j k(x_j, y_j).
 
     The model is a sum of one curve a feature, f(x) = b + Σ_j f_j(x_j), kept in ``shapes_``. Several classes are fitted
@@ -165,51 +164,20 @@ class AdditiveSVC(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self._keep(results, classes, prepared)
         return self
 
-    def _solve(
-        self, problems: list[BinaryProblem], progress: FitProgress, seed: int, first: int = 0
-    ) -> list[SolveResult]:
-        """Binary problems in threads; `first` is the number of the first one in `progress`."""
-        interrupted = threading.Event()
-        available = thread_count(self.n_jobs)
-        settings = DualCD(self.tol, self.max_iter, solver=self.solver, n_threads=max(1, available // len(problems)))
-
-        def solve(index: int) -> SolveResult:
-            watch = progress.problem(first + index)
-            result = replace(settings, seed=seed + index).solve(problems[index], watch, interrupted)
-            watch.end(result)
-            return result
-
-        return run_tasks(solve, len(problems), available, interrupted)
-
     def _keep(self, results: list[SolveResult], classes: NDArray[Any], prepared: Prepared) -> None:
         self.classes_ = classes
         self.gamma_ = prepared.gamma
-        self.intercept_ = np.array([result.intercept for result in results])
+        self._keep_results(results)
         weights = np.stack([result.weights for result in results])
         self.shapes_ = ShapeFunctions(prepared.encoder, prepared.pair.read, weights, self.intercept_)
-        self.n_iter_ = np.array([result.n_iter for result in results])
-        self.objective_ = np.array([result.primal for result in results])
-        self.dual_gap_ = np.array([result.gap for result in results])
-        self.history_ = [result.history for result in results]
-        newton = self.solver == "newton" and prepared.pair.symmetric
-        finished_by_newton = any(result.newton_steps for result in results)
-        self.solver_ = "newton" if newton else "dual-cd+newton" if finished_by_newton else "dual-cd"
 
-    def decision_function(self, X: Any) -> Array:
-        """Scores: one a row for two classes, positive for classes_[1]; else one a row and class."""
+    def _scores(self, X: Any) -> Array:
         check_is_fitted(self)
         X = validation.check_new_data(self, X, self.shapes_.encoder)
-        scores = self.shapes_.decision(X, thread_count(self.n_jobs))
-        return scores[:, 0] if scores.shape[1] == 1 else scores
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """The class of the highest score."""
-        scores = self.decision_function(X)
-        return self.classes_[(scores > 0.0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
+        return self.shapes_.decision(X, thread_count(self.n_jobs))
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
         tags.input_tags.positive_only = self.scale == "max" and any(
             getattr(kernels.BY_NAME.get(kernel) if isinstance(kernel, str) else kernel, "nonnegative", False)
             for kernel in self._kernels()

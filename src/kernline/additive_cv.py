@@ -1,47 +1,26 @@
 """AdditiveSVCCV: an AdditiveSVC that chooses its C, and its kernel, by cross-validation.
 
-The data is encoded once for each kernel. A fold is a list of rows of it, and each class of a fold runs along the path
-of increasing C, the α of one C giving the start of the next:
-
-    α ← t α,   t = min(C_new / C_old, t*),   t* = Σ α_i / (2 (Σ α_i − dual(α)))
-
-C_new / C_old keeps rows at the bound there; t* is where dual(t α) is highest (for the squared hinge, at C_old), near 1
-for classes that are separated, whose α no longer grow with C. Held-out rows are scored from their codes. The path ends
-when the scores fall: the largest C are the dearest.
+The data is encoded once for each kernel; held-out rows are scored from their codes (cross_validation.py).
 """
 
 from __future__ import annotations
 
-import threading
-from dataclasses import dataclass, replace
 from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
-from sklearn.metrics import get_scorer, get_scorer_names
-from sklearn.model_selection import check_cv
+from sklearn.base import _fit_context
+from sklearn.metrics import get_scorer_names
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from . import _core, kernels, tables, validation
+from . import kernels, tables, validation
 from .additive import AdditiveSVC
+from .cross_validation import Fold, Path, Scoring, folds_of, follow, grid_of, highest
 from .encoding import Scale
-from .native import native_table
 from .progress import FitProgress, runs_callbacks
-from .solvers import DualCD, SolveResult
-from .threads import run_tasks, thread_count
-from .training import Prepared, costs, one_against_rest, prepare, row_weights
-
-Array = NDArray[np.float64]
-Rows = NDArray[np.int32]
-
-# Ends of the grid of an integer `Cs`. With gamma="scale", MNIST and USPS are best near 10. Parts of covtype are best at
-# the upper end; ten times as far they gained 0.1 points on one split, and the last fit took ten times as long.
-_LOWEST_C, _HIGHEST_C = 1e-2, 1e2
-# Folds are solved to a gap so many times looser, up to the loosest: enough to rank the C.
-_LOOSER, _LOOSEST = 3.0, 0.03
+from .training import costs, one_against_rest, prepare, row_weights
 
 
 class AdditiveSVCCV(AdditiveSVC):
@@ -143,11 +122,11 @@ class AdditiveSVCCV(AdditiveSVC):
     @runs_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> AdditiveSVCCV:
         """Choose C and kernel, and fit to X, dense or sparse, and labels y; `sample_weight` is a factor of C."""
-        Cs, choices = _grid(self.Cs), self._checked_kernels()
+        Cs, choices = grid_of(self.Cs), self._checked_kernels()
         labels = np.ravel(np.asarray(y))
         X, y, weight = validation.check_training_data(self, X, y, sample_weight)
         classes, number = validation.check_classes(self, y)
-        folds = _folds(self.cv, labels, sample_weight, classes, number)
+        folds = folds_of(self.cv, labels, sample_weight, classes, number)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
         weights = row_weights(self.class_weight, classes, number, weight)
         names, signs = one_against_rest(classes, number)
@@ -155,14 +134,14 @@ class AdditiveSVCCV(AdditiveSVC):
 
         tasks = _names_of_tasks(choices, folds, names, Cs)
         progress = FitProgress(self, tasks + names, self.max_iter, int(self.verbose))
-        scoring = _Scoring(self.scoring, X, y, classes, weight)
+        scoring = Scoring(self.scoring, X, y, classes, weight)
         scores = np.full((len(choices), Cs.size, len(folds)), np.nan)
         best: tuple[float, int] = (-np.inf, 0)  # mean score, and minus the number of its C
         for k, kernel in enumerate(choices):
             candidate = prepare(self, kernel, X, weight, seed)
-            path = _Path(candidate, folds, signs, weights, Cs)
-            scores[k] = self._follow(path, scoring, progress, seed, k * len(tasks) // len(choices))
-            found = _highest(scores[k])
+            path = Path(candidate, folds, signs, weights, Cs)
+            scores[k] = follow(self, path, scoring, progress, seed, k * len(tasks) // len(choices))
+            found = highest(scores[k])
             if found > best:
                 best, self.kernel_, prepared = found, kernel, candidate
         self.Cs_, self.scores_ = Cs, scores
@@ -172,34 +151,6 @@ class AdditiveSVCCV(AdditiveSVC):
         progress.end(self.tol)
         self._keep(results, classes, prepared)
         return self
-
-    def _follow(self, path: _Path, scoring: _Scoring, progress: FitProgress, seed: int, first: int) -> Array:
-        """Run every fold and class along the path, until the scores fall; returns them, (n_Cs, n_folds)."""
-        n_classes, interrupted = len(path.signs), threading.Event()
-        n_tasks = len(path.folds) * n_classes
-        available = thread_count(self.n_jobs)
-        tol = min(_LOOSER * self.tol, max(self.tol, _LOOSEST))
-        settings = DualCD(tol, self.max_iter, solver=self.solver, n_threads=max(1, available // n_tasks))
-        starts: list[_Start | None] = [None] * n_tasks
-        scores = np.full((path.Cs.size, len(path.folds)), np.nan)
-        for c, C in enumerate(path.Cs):
-            values = [np.empty((fold.test.size, n_classes), dtype=np.float32) for fold in path.folds]
-
-            def solve(task: int, c: int = c, C: float = C, values: list[NDArray[np.float32]] = values) -> None:
-                fold, label = divmod(task, n_classes)
-                watch = progress.problem(first + task * path.Cs.size + c)
-                problem, start = path.problem(fold, label, c), starts[task]
-                alpha = start.at(C, problem.n_rows) if start else None
-                result = replace(settings, seed=seed + task).solve(problem, watch, interrupted, start=alpha)
-                watch.end(result)
-                values[fold][:, label] = path.values(fold, result)
-                starts[task] = _Start.of(result, C)
-
-            run_tasks(solve, n_tasks, available, interrupted)
-            scores[c] = [scoring(fold.test, at_C) for fold, at_C in zip(path.folds, values, strict=True)]
-            if _fall(scores[: c + 1]):
-                break
-        return scores
 
     def _kernels(self) -> list[Any]:
         return list(self.kernel) if isinstance(self.kernel, (list, tuple)) else [self.kernel]
@@ -217,159 +168,7 @@ class AdditiveSVCCV(AdditiveSVC):
         return choices
 
 
-@dataclass(frozen=True)
-class _Fold:
-    train: Rows
-    test: Rows
-
-
-@dataclass(frozen=True)
-class _Path:
-    """The problems of one kernel: a fold's rows, a class against the rest, one of the C."""
-
-    prepared: Prepared
-    folds: list[_Fold]
-    signs: list[Array]
-    weights: Array
-    Cs: Array
-
-    def problem(self, fold: int, label: int, c: int) -> Any:
-        return self.prepared.problem(self.signs[label], self.Cs[c] * self.weights, self.folds[fold].train)
-
-    def values(self, fold: int, result: SolveResult) -> Array:
-        """f(x_i) of the fold's held-out rows."""
-        rows = self.folds[fold].test
-        out = np.empty(rows.size)
-        table = native_table(self.prepared.pair.read)
-        weights = np.append(result.weights, np.float32(0.0))  # the float more that a pair table may touch
-        _core.read_members(self.prepared.data.native, table, weights, rows, out, 1)
-        return out + result.intercept
-
-
-class _HeldOut(ClassifierMixin, BaseEstimator):
-    """A fitted model as a scorer sees it: it knows its scores of the held-out rows, and nothing else."""
-
-    def __init__(self, classes: NDArray[Any], values: NDArray[np.float32]) -> None:
-        self.classes_ = classes
-        self.values = values
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return True
-
-    def decision_function(self, X: Any) -> NDArray[np.float32]:
-        if X.shape[0] != self.values.shape[0]:
-            raise ValueError(
-                f"scoring: while C is chosen, the model scores its {self.values.shape[0]} held-out rows together; it "
-                f"was asked for {X.shape[0]} rows."
-            )
-        return self.values[:, 0] if self.values.shape[1] == 1 else self.values
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        scores = self.decision_function(X)
-        return self.classes_[(scores > 0.0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
-
-
-@dataclass(frozen=True)
-class _Scoring:
-    """Score of held-out rows by their values f(x), (n_test, n_problems)."""
-
-    scoring: Any
-    X: Any
-    y: NDArray[Any]
-    classes: NDArray[Any]
-    weight: Array | None
-
-    def __call__(self, rows: Rows, values: NDArray[np.float32]) -> float:
-        model = _HeldOut(self.classes, values)
-        weight = None if self.weight is None else self.weight[rows]
-        if self.scoring is None:
-            return float(np.average(model.predict(values) == self.y[rows], weights=weight))
-        score = self._by_scorer(model, rows, weight)
-        if not np.isfinite(score):
-            raise ValueError("scoring: a score of held-out rows is not a finite number, so no C can be chosen by it.")
-        return score
-
-    def _by_scorer(self, model: _HeldOut, rows: Rows, weight: Array | None) -> float:
-        named = isinstance(self.scoring, str)
-        scorer = get_scorer(self.scoring) if named else self.scoring
-        options = {"sample_weight": weight} if named and weight is not None else {}
-        return float(scorer(model, self.X[rows], self.y[rows], **options))
-
-
-@dataclass(frozen=True)
-class _Start:
-    """A solution as the start of the next C: its α that are not zero."""
-
-    C: float
-    support: NDArray[np.int64]
-    alpha: NDArray[np.float32]
-    highest: float  # t*
-
-    @classmethod
-    def of(cls, result: SolveResult, C: float) -> _Start:
-        support = np.flatnonzero(result.alpha)
-        total = float(result.alpha.sum())
-        curvature = 2.0 * (total - result.dual)
-        highest = total / curvature if curvature > 0.0 else np.inf
-        return cls(C, support, result.alpha[support].astype(np.float32), highest)
-
-    def at(self, C: float, n_rows: int) -> Array:
-        """α for a larger C."""
-        alpha = np.zeros(n_rows)
-        alpha[self.support] = min(C / self.C, self.highest) * self.alpha
-        return alpha
-
-
-def _fall(scores: Array) -> bool:
-    """Whether the last scores lie below the best ones, fold by fold, by more than chance: twice the standard error."""
-    difference = scores[scores.mean(axis=1).argmax()] - scores[-1]
-    if difference.size < 2:
-        return False
-    error = difference.std(ddof=1) / np.sqrt(difference.size)
-    return bool(difference.mean() > 2.0 * error)
-
-
-def _grid(Cs: Any) -> Array:
-    if isinstance(Cs, Integral):
-        return np.geomspace(_LOWEST_C, _HIGHEST_C, int(Cs)) if int(Cs) > 1 else np.ones(1)
-    grid = np.asarray(Cs, dtype=np.float64)
-    if grid.ndim != 1 or grid.size == 0:
-        raise ValueError(f"Cs: an integer or a list of at least one number; got an array of shape {grid.shape}.")
-    if not (np.isfinite(grid).all() and grid.min() > 0.0):
-        raise ValueError(f"Cs: every C must be positive and finite; got {grid.tolist()}.")
-    if not (np.diff(grid) > 0.0).all():
-        raise ValueError(f"Cs: values must increase, each once; got {grid.tolist()}. Pass np.unique(Cs).")
-    return grid
-
-
-def _folds(
-    cv: Any, labels: NDArray[Any], sample_weight: Any, classes: NDArray[Any], number: NDArray[np.int64]
-) -> list[_Fold]:
-    """The folds, as rows of the data that has rows of weight zero left out; the split is of the data as given."""
-    kept = np.ones(labels.size, dtype=bool)
-    if number.size < labels.size:
-        kept = np.asarray(sample_weight, dtype=np.float64) > 0.0
-    place = np.cumsum(kept) - 1
-    folds: list[_Fold] = []
-    for train, test in check_cv(cv, labels, classifier=True).split(np.zeros((labels.size, 1)), labels):
-        rows = [np.arange(labels.size)[part] for part in (train, test)]
-        fold = _Fold(*(np.ascontiguousarray(place[part[kept[part]]], dtype=np.int32) for part in rows))
-        missing = np.setdiff1d(np.arange(classes.size), number[fold.train])
-        if missing.size:
-            raise ValueError(
-                f"cv: fold {len(folds)} trains without a sample of class {classes[missing[0]]}, of which there are "
-                f"{np.count_nonzero(number == missing[0])}. Every fold needs all classes: lower cv, leave the class "
-                "out, or pass splits of your own."
-            )
-        if fold.test.size == 0:
-            raise ValueError(f"cv: fold {len(folds)} holds out no sample.")
-        folds.append(fold)
-    if not folds:
-        raise ValueError("cv: there are no folds.")
-    return folds
-
-
-def _names_of_tasks(choices: list[Any], folds: list[_Fold], names: list[str], Cs: Array) -> list[str]:
+def _names_of_tasks(choices: list[Any], folds: list[Fold], names: list[str], Cs: NDArray[np.float64]) -> list[str]:
     return [
         f"{kernel if isinstance(kernel, str) else kernel.name}, fold {fold}, {name}, C={C:.3g}"
         for kernel in choices
@@ -377,9 +176,3 @@ def _names_of_tasks(choices: list[Any], folds: list[_Fold], names: list[str], Cs
         for name in names
         for C in Cs
     ]
-
-
-def _highest(scores: Array) -> tuple[float, int]:
-    """The highest mean over the folds and minus the number of the first C that has it: larger is better."""
-    means = np.round(scores.mean(axis=1), 12)  # equal scores stay equal whatever the order of their sum
-    return float(np.nanmax(means)), -int(np.nanargmax(means))

@@ -22,13 +22,14 @@ _LARGEST = 1e30
 
 
 @dataclass(frozen=True)
-class Prepared:
-    """Encoded rows and all of a problem but its signs and costs. `norms` are K(x_i, x_i), intercept included."""
+class TrainingRows:
+    """Rows as the solver reads them, and all of a problem but its signs and costs.
+
+    `norms` are K(x_i, x_i), intercept included.
+    """
 
     data: EncodedData
-    encoder: Encoder
     pair: tables.TablePair
-    gamma: float
     scales: Array
     norms: Array
     intercept_square: float
@@ -48,6 +49,14 @@ class Prepared:
             loss=self.loss,
             members=members,
         )
+
+
+@dataclass(frozen=True)
+class Prepared(TrainingRows):
+    """Encoded rows, how they were encoded, and the kernel's factor."""
+
+    encoder: Encoder
+    gamma: float
 
 
 def prepare(model: Any, kernel_of_model: Any, X: Any, weight: Array | None, seed: int) -> Prepared:

@@ -128,6 +128,7 @@ class _Run:
             converged=converged,
             history=self.history,
             newton_steps=self.newton_steps,
+            newton_first=self.settings.solver == "newton" and newton.applies_to(self.problem),
         )
 
     def _descend(self) -> bool:

@@ -71,6 +71,7 @@ class SolveResult:
     converged: bool
     history: list[EpochReport]
     newton_steps: int = 0
+    newton_first: bool = False  # or after coordinate descent
 
     @property
     def dual(self) -> float:

@@ -1,0 +1,78 @@
+"""What the classifiers share: binary problems side by side, how they ended, and labels from scores."""
+
+from __future__ import annotations
+
+import threading
+from abc import abstractmethod
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+
+from .progress import CallbackSupportMixin, FitProgress
+from .solvers import BinaryProblem, DualCD, SolveResult
+from .threads import run_tasks, thread_count
+
+Array = NDArray[np.float64]
+
+
+class OneAgainstRest(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
+    """A classifier of one binary problem for two classes, and one a class for more."""
+
+    classes_: NDArray[Any]
+
+    def _solve(
+        self, problems: list[BinaryProblem], progress: FitProgress, seed: int, first: int = 0
+    ) -> list[SolveResult]:
+        """Binary problems in threads; `first` is the number of the first one in `progress`."""
+        interrupted = threading.Event()
+        available = thread_count(self.n_jobs)
+        settings = DualCD(self.tol, self.max_iter, solver=self.solver, n_threads=max(1, available // len(problems)))
+
+        def solve(index: int) -> SolveResult:
+            watch = progress.problem(first + index)
+            result = replace(settings, seed=seed + index).solve(problems[index], watch, interrupted)
+            watch.end(result)
+            return result
+
+        return run_tasks(solve, len(problems), available, interrupted)
+
+    def _keep_results(self, results: list[SolveResult]) -> None:
+        """How the problems ended, and their intercepts."""
+        self.intercept_ = np.array([result.intercept for result in results])
+        self.n_iter_ = np.array([result.n_iter for result in results])
+        self.objective_ = np.array([result.primal for result in results])
+        self.dual_gap_ = np.array([result.gap for result in results])
+        self.history_ = [result.history for result in results]
+        steps = sum(result.newton_steps for result in results)
+        begins_with_newton = all(result.newton_first for result in results)
+        self.solver_ = "newton" if begins_with_newton else "dual-cd+newton" if steps else "dual-cd"
+
+    @abstractmethod
+    def _scores(self, X: Any) -> Array:
+        """f_p(x_i), (n_rows, n_problems)."""
+
+    def decision_function(self, X: Any) -> Array:
+        """Scores: one a row for two classes, positive for classes_[1]; else one a row and class."""
+        return one_column_flat(self._scores(X))
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """The class of the highest score."""
+        return labels(self.classes_, self.decision_function(X))
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+def one_column_flat(scores: NDArray[Any]) -> NDArray[Any]:
+    """Scores as scikit-learn gives them: of two classes, a vector."""
+    return scores[:, 0] if scores.shape[1] == 1 else scores
+
+
+def labels(classes: NDArray[Any], scores: NDArray[Any]) -> NDArray[Any]:
+    """The class of the highest score."""
+    return classes[(scores > 0.0).astype(int) if scores.ndim == 1 else scores.argmax(axis=1)]
