@@ -123,6 +123,7 @@ NB_MODULE(_core, m) {
       .def("wake_all", &DualSolver::wake_all)
       .def("grow", &DualSolver::grow, "factor"_a, Release())
       .def("set_alpha", &DualSolver::set_alpha, exact("alpha"))
+      .def("set_weights", &DualSolver::set_weights, exact("weights"), "intercept"_a)
       .def("copy_weights", &DualSolver::copy_weights, exact("out"))
       .def("copy_alpha", &DualSolver::copy_alpha, exact("out"))
       .def_prop_ro("intercept", [](const DualSolver& s) { return s.state().intercept; })

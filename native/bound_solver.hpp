@@ -130,6 +130,15 @@ class DualSolver {
     std::fill(rests_.begin(), rests_.end(), Rest{});
   }
 
+  // Starts from these weights, to which rows of other data have added: this problem is then a block of a larger one, and
+  // its dual objective counts the changes from here.
+  void set_weights(Vector<const float> weights, double intercept) {
+    require(weights.size() == n_weights_, "weights: one float a slot");
+    require(!state_.in_epoch && exact_weights_.empty(), "weights: not in the middle of an epoch");
+    std::copy_n(weights.data(), n_weights_, weights_.get());
+    state_.intercept = static_cast<float>(intercept);
+  }
+
   void copy_weights(Vector<float> out) const {
     require(out.size() == n_weights_, "weights: one float a slot");
     std::copy_n(weights_.get(), n_weights_, out.data());

@@ -3,6 +3,8 @@
 from . import analysis, datasets, feature_maps, kernels, tables
 from .additive import AdditiveSVC
 from .additive_cv import AdditiveSVCCV
+from .feature_maps import NystromMap
+from .nystrom import NystromSVC
 from .shapes import ShapeFunctions
 
 __version__ = "0.1.0"
@@ -10,6 +12,8 @@ __version__ = "0.1.0"
 __all__ = [
     "AdditiveSVC",
     "AdditiveSVCCV",
+    "NystromMap",
+    "NystromSVC",
     "ShapeFunctions",
     "__version__",
     "analysis",

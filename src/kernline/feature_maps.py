@@ -1,4 +1,4 @@
-"""The explicit maps as scikit-learn transformers: an additive kernel for any linear model."""
+"""The explicit maps as scikit-learn transformers: a kernel, additive or not, for any linear model."""
 
 from __future__ import annotations
 
@@ -8,13 +8,17 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, TransformerMixin, _fit_context
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit_context
+from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
 
-from . import kernels, tables, validation
+from . import kernels, pairwise, tables, validation
 from .encoding import ColumnRange, Encoder
+from .nystrom import KERNEL_CONSTRAINTS, fit_map
 from .tables.explicit import explicit_pair
+from .threads import thread_count
 
 Array = NDArray[np.float64]
 
@@ -133,3 +137,97 @@ def _hats_map(kernel: kernels.AdditiveKernel, n_components: int) -> tables.Table
     values, vectors = np.linalg.eigh(kernel.scalar(knots[:, None], knots[None, :]))
     root = vectors * np.sqrt(np.maximum(values, 0.0))
     return explicit_pair(pair.read.as_rows()[:, 1:] @ root, pair.grid)
+
+
+class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Map rows to z(x) = K(x, B) T, T Tᵀ = K(B, B)⁻¹, so that z(x)·z(y) approximates any kernel K(x, y).
+
+    `NystromSVC` trains on the same features; this is for other linear models.
+
+    Parameters
+    ----------
+    kernel, gamma, degree, coef0, n_basis, n_jobs : as for NystromSVC
+    basis : {"kmeans", "l1", "leverage", "random"} or array of landmarks, default="kmeans"
+        "l1" asks for class labels y.
+    random_state : int, RandomState or None, default=None
+        Seed of the landmarks.
+
+    Attributes
+    ----------
+    basis_ : the landmarks in use, (n_landmarks, n_features).
+    root_ : T, upper triangular.
+    gamma_ : the number used.
+    n_dropped_ : landmarks left out, as K of the others determines theirs, or is not positive definite with them.
+    n_features_in_, feature_names_in_ : as in scikit-learn.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.linear_model import RidgeClassifier
+    >>> from sklearn.pipeline import make_pipeline
+    >>> from kernline.feature_maps import NystromMap
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = make_pipeline(NystromMap(n_basis=200, random_state=0), RidgeClassifier()).fit(X[:1200], y[:1200])
+    >>> model.score(X[1200:], y[1200:]) > 0.92
+    True
+    """
+
+    _parameter_constraints: ClassVar[dict[str, list[Any]]] = KERNEL_CONSTRAINTS
+
+    def __init__(
+        self,
+        kernel: Any = "rbf",
+        gamma: float | str = "scale",
+        *,
+        basis: Any = "kmeans",
+        n_basis: int | None = None,
+        degree: float = 3.0,
+        coef0: float = 1.0,
+        n_jobs: int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.kernel = kernel
+        self.gamma = gamma
+        self.basis = basis
+        self.n_basis = n_basis
+        self.degree = degree
+        self.coef0 = coef0
+        self.n_jobs = n_jobs
+        self.random_state = random_state
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X: Any, y: Any = None) -> NystromMap:
+        """Choose the landmarks, and factorise the kernel between them."""
+        options = {"accept_sparse": "csr", "accept_large_sparse": True, "dtype": "numeric"}
+        number = None
+        if self._asks_for_labels():
+            X, y = validate_data(self, X, y, **options)
+            check_classification_targets(y)
+            number = validation.check_classes(self, y)[1]
+        else:
+            X = validate_data(self, X, **options)
+        self._map = fit_map(self, validation.canonical(X), number, check_random_state(self.random_state))
+        self.basis_, self.root_ = self._map.points.X, self._map.root
+        self.gamma_, self.n_dropped_ = self._map.kernel.gamma, self._map.n_dropped
+        return self
+
+    def transform(self, X: Any) -> NDArray[np.float32]:
+        """Return z of every row, (n_samples, n_landmarks), float32."""
+        check_is_fitted(self)
+        X = validation.check_new_rows(self, X, self._map.kernel.nonnegative_for)
+        return self._map.features(X, thread_count(self.n_jobs))
+
+    def _asks_for_labels(self) -> bool:
+        return isinstance(self.basis, str) and self.basis == "l1"
+
+    @property
+    def _n_features_out(self) -> int:
+        return self._map.width
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = bool(pairwise.get(self.kernel).nonnegative_for)
+        tags.target_tags.required = self._asks_for_labels()
+        tags.transformer_tags.preserves_dtype = ["float32"]
+        return tags

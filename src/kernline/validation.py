@@ -37,13 +37,8 @@ def check_training_data(estimator: Any, X: Any, y: Any, sample_weight: Any) -> t
 
 
 def check_new_data(estimator: Any, X: Any, encoder: Encoder) -> Any:
-    """X to predict on, with the columns of the fit."""
-    options = {"accept_sparse": "csr", "accept_large_sparse": True, "dtype": "numeric", "reset": False}
-    X = canonical(validate_data(estimator, X, ensure_all_finite=False, **options))
-    # One pass over X, where scikit-learn's check and two looks for the range would be three.
-    low, high, finite = value_range(X, thread_count(getattr(estimator, "n_jobs", None)))
-    if not finite:
-        validate_data(estimator, X, **options)  # raises, in scikit-learn's words
+    """X to predict on, with the columns of the fit, as it can be encoded."""
+    X, low, high = _new_rows(estimator, X)
     if encoder.nonnegative_for and low < 0.0:
         _refuse_negative(estimator, ColumnRange.of(X), encoder.nonnegative_for)
     if sp.issparse(X) and not encoder.keeps_zeros:
@@ -54,6 +49,37 @@ def check_new_data(estimator: Any, X: Any, encoder: Encoder) -> Any:
     if not encoder.clips and max(-low, high) > LARGEST_VALUE:
         raise ValueError(f"kernel='linear' takes values up to {LARGEST_VALUE:g}; X holds {max(-low, high):.6g}.")
     return X
+
+
+def check_new_rows(estimator: Any, X: Any, nonnegative_for: str) -> Any:
+    """X to compare with landmarks, with the columns of the fit; the kernel named refuses negative values."""
+    X, low, high = _new_rows(estimator, X)
+    _check_rows(estimator, X, low, high, nonnegative_for)
+    return X
+
+
+def check_rows(estimator: Any, X: Any, nonnegative_for: str) -> None:
+    """The same for validated rows to fit to."""
+    low, high, _ = value_range(X, thread_count(estimator.n_jobs))
+    _check_rows(estimator, X, low, high, nonnegative_for)
+
+
+def _check_rows(estimator: Any, X: Any, low: float, high: float, nonnegative_for: str) -> None:
+    if nonnegative_for and low < 0.0:
+        _refuse_negative(estimator, ColumnRange.of(X), nonnegative_for, "Shift the column, or use kernel='rbf'.")
+    if max(-low, high) > LARGEST_VALUE:
+        raise ValueError(f"Values up to {LARGEST_VALUE:g} can be compared; X holds {max(-low, high):.6g}. Rescale it.")
+
+
+def _new_rows(estimator: Any, X: Any) -> tuple[Any, float, float]:
+    """X, its least and its largest value."""
+    options = {"accept_sparse": "csr", "accept_large_sparse": True, "dtype": "numeric", "reset": False}
+    X = canonical(validate_data(estimator, X, ensure_all_finite=False, **options))
+    # One pass over X, where scikit-learn's check and two looks for the range would be three.
+    low, high, finite = value_range(X, thread_count(getattr(estimator, "n_jobs", None)))
+    if not finite:
+        validate_data(estimator, X, **options)  # raises, in scikit-learn's words
+    return X, low, high
 
 
 def canonical(X: Any) -> Any:
@@ -79,12 +105,15 @@ def check_values(estimator: Any, found: ColumnRange, kernel: AdditiveKernel, sca
         )
 
 
-def _refuse_negative(estimator: Any, found: ColumnRange, kernel_name: str) -> None:
+def _refuse_negative(
+    estimator: Any,
+    found: ColumnRange,
+    kernel_name: str,
+    remedy: str = "Pass scale='minmax' or scale='rank', or use kernel='linear'.",
+) -> None:
     if found.minimum.min(initial=0.0) < 0.0:
-        raise ValueError(
-            f"Negative values in data: {kernel_name} needs values >= 0, and {_lowest_column(estimator, found)}. Pass "
-            "scale='minmax' or scale='rank', or use kernel='linear'."
-        )
+        lowest = _lowest_column(estimator, found)
+        raise ValueError(f"Negative values in data: {kernel_name} needs values >= 0, and {lowest}. {remedy}")
 
 
 def _lowest_column(estimator: Any, found: ColumnRange) -> str:

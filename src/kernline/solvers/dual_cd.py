@@ -95,6 +95,25 @@ def core_solver(problem: BinaryProblem, seed: int, shuffle: bool) -> _core.DualS
     )
 
 
+def in_slices(work: Callable[[float], bool], interrupted: threading.Event) -> None:
+    """Call `work`, which goes on for some seconds at a time, until it is done."""
+    done = False
+    while not done:
+        if interrupted.is_set():
+            raise KeyboardInterrupt
+        done = work(_SLICE_SECONDS)
+
+
+def negligible_share(tol: float, objective: float, n_rows: int) -> float:
+    """A row's share of the gap that is not worth an update."""
+    return max(0.0, _NEGLIGIBLE * tol * objective / n_rows)
+
+
+def looks_converged(gap: float, dual: float, tol: float) -> bool:
+    """Whether an estimate of the gap is low enough for the exact one to be worth its pass."""
+    return bool(gap <= (1.0 - _NEGLIGIBLE) * tol * (dual + gap))
+
+
 @dataclass
 class _Run:
     settings: DualCD
@@ -190,19 +209,14 @@ class _Run:
         return epoch
 
     def _in_slices(self, work: Callable[[float], bool]) -> None:
-        done = False
-        while not done:
-            if self.interrupted.is_set():
-                raise KeyboardInterrupt
-            done = work(_SLICE_SECONDS)
+        in_slices(work, self.interrupted)
 
     def _looks_converged(self) -> bool:
-        gap = self.core.active_gap
-        return bool(gap <= (1.0 - _NEGLIGIBLE) * self.settings.tol * (self.core.dual + gap))
+        return looks_converged(self.core.active_gap, self.core.dual, self.settings.tol)
 
     def _let_rows_rest(self) -> None:
         objective = self.history[-1].dual + self.history[-1].gap
-        self.core.set_negligible(max(0.0, _NEGLIGIBLE * self.settings.tol * objective / self.problem.n_rows))
+        self.core.set_negligible(negligible_share(self.settings.tol, objective, self.problem.n_rows))
 
     def _evaluate(self) -> None:
         self._in_slices(self.core.rebuild)

@@ -1,0 +1,131 @@
+"""Which landmarks: the basis B of the Nyström approximation, chosen in time that does not grow faster than n.
+
+- "kmeans": the centres of a few rounds of k-means on a sample (Zhang, Tsang and Kwok, ICML 2008).
+- "l1": the candidates that an L1-regularised SVM on K(sample, candidates) gives a weight, for some class (Tsai, Yeh,
+  Lee and Wang, "Solving non-linear SVM in linear time?", Algorithm 2). It finds the size as well.
+- "leverage": drawn in proportion to their ridge leverage, how badly the others stand for them (Alaoui and Mahoney,
+  2015).
+- "random": drawn with equal chances.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.cluster import KMeans
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.svm import LinearSVC
+from threadpoolctl import threadpool_limits
+
+from .pairwise import PairKernel, Points
+
+Rows = NDArray[np.int64]
+
+METHODS = ("kmeans", "l1", "leverage", "random")
+
+# Landmarks where no number is given, but for "l1", which finds its own.
+DEFAULT_SIZE = 500
+# The published √n candidates are few where n is: on USPS, 71. Up to this many cost a moment.
+_FEWEST_CANDIDATES = 500
+# Candidates for each landmark asked for: about half of them get a weight.
+_CANDIDATES_EACH = 3
+# Rows for each landmark that k-means and the leverage scores look at, and rounds: more changed no accuracy we measured.
+_ROWS_EACH, _ROUNDS = 5, 5
+
+
+def select(
+    method: str,
+    kernel: PairKernel,
+    X: Any,
+    number: NDArray[np.int64] | None,
+    n_basis: int | None,
+    random: np.random.RandomState,
+    n_threads: int,
+) -> Points:
+    """Landmarks from the rows X; `number` is each row's class, which "l1" alone asks for. At most one a row."""
+    if method == "l1":
+        assert number is not None
+        return _by_l1(kernel, X, number, n_basis, random, n_threads)
+    n_basis = min(n_basis or DEFAULT_SIZE, X.shape[0])
+    if n_basis == X.shape[0]:
+        return _points(X, X)
+    if method == "kmeans":
+        return _centres(X[_draw(X, _ROWS_EACH * n_basis, random)], X, n_basis, random, n_threads)
+    if method == "leverage":
+        return _by_leverage(kernel, X, n_basis, random)
+    return _points(X[_draw(X, n_basis, random)], X)
+
+
+def _points(rows: Any, X: Any) -> Points:
+    """Landmarks beside rows like X: those of sparse data are not centred, whatever they are themselves."""
+    return Points(rows, centred=not sp.issparse(X))
+
+
+def _draw(X: Any, size: int, random: np.random.RandomState) -> Rows:
+    """Rows without repetition, in their order."""
+    return np.sort(random.permutation(X.shape[0])[: min(size, X.shape[0])])
+
+
+def _centres(sample: Any, X: Any, n_basis: int, random: np.random.RandomState, n_threads: int) -> Points:
+    means = KMeans(n_basis, init="random", n_init=1, max_iter=_ROUNDS, random_state=random)
+    with warnings.catch_warnings(), threadpool_limits(n_threads):
+        # Fewer distinct rows than centres: some centres coincide, and the map leaves the copies out.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        centres = means.fit(sample).cluster_centers_
+    return _points(centres, X)
+
+
+def _by_l1(
+    kernel: PairKernel,
+    X: Any,
+    number: NDArray[np.int64],
+    n_basis: int | None,
+    random: np.random.RandomState,
+    n_threads: int,
+) -> Points:
+    """Algorithm 2. Where fewer than `n_basis` candidates get a weight, others fill up the number."""
+    size = max(math.isqrt(X.shape[0]), _FEWEST_CANDIDATES, _CANDIDATES_EACH * (n_basis or 0))
+    rows = _draw(X, size, random)
+    candidates = _points(X[rows], X)
+    sample = _of_every_class(number, _draw(X, size, random))
+    features = kernel(X[sample], candidates)
+    model = LinearSVC(penalty="l1", dual=False, tol=0.01, random_state=random)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)  # which columns are not zero shows long before
+        weights = np.abs(model.fit(features, number[sample]).coef_).sum(axis=0)
+    chosen = np.flatnonzero(weights)
+    if n_basis is None:
+        return candidates[chosen] if chosen.size else candidates
+    if chosen.size > n_basis:
+        return _centres(candidates.X[chosen], X, n_basis, random, n_threads)
+    others = random.permutation(np.flatnonzero(weights == 0.0))
+    return candidates[np.sort(np.append(chosen, others[: n_basis - chosen.size]))]
+
+
+def _of_every_class(number: NDArray[np.int64], sample: Rows) -> Rows:
+    """The sample, and a row of each class that it misses."""
+    _, first = np.unique(number, return_index=True)
+    missing = ~np.isin(number[first], number[sample])
+    return np.sort(np.append(sample, first[missing]))
+
+
+def _by_leverage(kernel: PairKernel, X: Any, n_basis: int, random: np.random.RandomState) -> Points:
+    """ℓ(x) = (K(x, x) − k(x, S) (K(S, S) + λ)⁻¹ k(S, x)) / λ over a sample S, with λ so that Σ ℓ is about n_basis."""
+    pool = X[_draw(X, _ROWS_EACH * n_basis, random)]
+    sketch = _points(pool[_draw(pool, n_basis, random)], X)
+    values, vectors = np.linalg.eigh(kernel(sketch.X, sketch).astype(np.float64))
+    squares = np.square(kernel(pool, sketch) @ vectors)
+    own, values = kernel.diagonal(pool), np.maximum(values, 0.0)
+
+    def residual(ridge: float) -> NDArray[np.float64]:
+        return np.maximum(own - squares @ (1.0 / (values + ridge)), 0.0)
+
+    noise = float(np.finfo(np.float32).eps) * max(float(values.max()), 1e-30)
+    leverage = residual(float(residual(noise).sum()) / n_basis + noise) + noise
+    chosen = random.choice(pool.shape[0], n_basis, replace=False, p=leverage / leverage.sum())
+    return _points(pool[np.sort(chosen)], X)

@@ -1,0 +1,129 @@
+"""The Nyström map: z(x) = K(x, B) T with T Tᵀ = K(B, B)⁻¹, so that z(x)·z(y) approximates K(x, y).
+
+T comes from the Cholesky factorisation with pivoting, P K(B, B) Pᵀ = L Lᵀ and T = L⁻ᵀ, which stops when no landmark
+left adds anything: copies of others, and in a kernel that is not positive definite those that make it so, are left out
+of the basis. T is triangular: the map costs half the product with a root from eigenvectors.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.linalg import lapack, solve_triangular
+
+from .pairwise import PairKernel, Points
+from .threads import run_tasks
+
+Array = NDArray[np.float64]
+Values = NDArray[np.float32]
+
+# A landmark adds nothing when the others leave less than this part of K(b, b): float32 does not tell it from zero.
+_NOTHING_NEW = 2e-6
+# Values of X or of K(X, B) in a block of rows: its products stay in the cache, and Ctrl-C is heard between blocks.
+_BLOCK_VALUES = 1_000_000
+# T is applied a part of its columns at a time, which leaves out most of its zeros.
+_PARTS = 8
+
+
+@dataclass(frozen=True)
+class LandmarkMap:
+    """A kernel, the landmarks it was found to need, and T, upper triangular."""
+
+    kernel: PairKernel
+    points: Points
+    root: Array
+    n_dropped: int = 0
+
+    @classmethod
+    def fit(cls, kernel: PairKernel, points: Points) -> LandmarkMap:
+        """Factorise K(B, B)."""
+        gram = kernel(points.X, points).astype(np.float64)
+        if not np.isfinite(gram).all():
+            raise ValueError(
+                "kernel: K(B, B) between the landmarks holds values that are infinite or no numbers. Scale the data, "
+                "or lower gamma or degree."
+            )
+        largest = float(gram.diagonal().max())
+        if not largest > 0.0:
+            raise ValueError(
+                f"kernel: K(b, b) is at most {largest:.3g} for every landmark b, so that nothing can be learnt. Check "
+                "the kernel and its parameters."
+            )
+        factor, pivots, rank, _ = lapack.dpstrf(gram, tol=_NOTHING_NEW * largest, lower=1)
+        kept = pivots[:rank] - 1
+        lower = np.tril(factor[:rank, :rank])
+        root = solve_triangular(lower, np.eye(rank), lower=True).T
+        return cls(kernel, points[kept], root, len(points) - rank)
+
+    @property
+    def width(self) -> int:
+        """Features of a mapped row."""
+        return len(self.points)
+
+    def features(self, X: Any, n_threads: int) -> Values:
+        """z(x_i) of all rows."""
+        out = np.empty((X.shape[0], self.width), dtype=np.float32)
+        _over_blocks(self.kernel, self.points, X, self._times_root, out, n_threads)
+        return out
+
+    def features_of_base(self, base: Values, n_threads: int) -> Values:
+        """z(x_i) from the kernel's base at all rows and landmarks."""
+        out = np.empty_like(base)
+
+        def work(rows: slice) -> None:
+            out[rows] = self._times_root(self.kernel.curve(base[rows].copy(), self.points))
+
+        run_blocks(work, base.shape[0], self.width, n_threads)
+        return out
+
+    def coefficients(self, weights: Array) -> Values:
+        """a = T w of weights w, (n_problems, width): f(x) = Σ_b a_b K(x, b)."""
+        return (weights.astype(np.float64) @ self.root.T).astype(np.float32)
+
+    def _times_root(self, gram: Values) -> Values:
+        step = -(-self.width // _PARTS)
+        for begin in reversed(range(0, self.width, step)):  # from the last: the earlier columns are still needed
+            end = min(begin + step, self.width)
+            gram[:, begin:end] = gram[:, :end] @ self._root32[:end, begin:end]
+        return gram
+
+    @cached_property
+    def _root32(self) -> Values:
+        return self.root.astype(np.float32)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {key: value for key, value in self.__dict__.items() if key != "_root32"}
+
+
+def values(kernel: PairKernel, points: Points, coefficients: Values, X: Any, n_threads: int) -> Array:
+    """Σ_b K(x_i, b) a_pb, (n_rows, n_problems)."""
+    out = np.empty((X.shape[0], coefficients.shape[0]))
+    _over_blocks(kernel, points, X, lambda gram: gram @ coefficients.T, out, n_threads)
+    return out
+
+
+def _over_blocks(
+    kernel: PairKernel, points: Points, X: Any, of_gram: Callable[[Values], Any], out: NDArray[Any], n_threads: int
+) -> None:
+    def work(rows: slice) -> None:
+        out[rows] = of_gram(kernel(X[rows], points))
+
+    run_blocks(work, X.shape[0], max(X.shape[1], len(points)), n_threads)
+
+
+def blocks(n_rows: int, row_values: int, block_values: int = _BLOCK_VALUES) -> list[slice]:
+    """Blocks of rows; they do not depend on the number of threads, and so neither do the sums within them."""
+    step = max(16, block_values // max(1, row_values))
+    return [slice(begin, min(begin + step, n_rows)) for begin in range(0, n_rows, step)]
+
+
+def run_blocks(work: Callable[[slice], None], n_rows: int, row_values: int, n_threads: int) -> None:
+    """Call `work` for blocks of rows, side by side."""
+    parts = blocks(n_rows, row_values)
+    run_tasks(lambda k: work(parts[k]), len(parts), n_threads, threading.Event())
