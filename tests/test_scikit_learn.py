@@ -4,7 +4,7 @@ import pytest
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from kernline import AdditiveSVC, AdditiveSVCCV
+from kernline import AdditiveSVC, AdditiveSVCCV, NystromMap, NystromSVC
 
 # The weighted fit is the same optimisation problem as the fit on repeated rows, but the check wants the two answers
 # equal to 1e-7, and both are solved to `tol` by coordinate descent in random order. LinearSVC is exempt for the same
@@ -25,6 +25,11 @@ ESTIMATORS = [
     AdditiveSVC("js", "feature-map"),
     AdditiveSVCCV(Cs=3, cv=3),
     AdditiveSVCCV(["linear", "intersection"], scale="minmax", Cs=3, cv=2),
+    NystromSVC(),
+    NystromSVC("poly", basis="l1", store_features=False),
+    NystromSVC("exp-chi2", basis="leverage", n_basis=20),
+    NystromMap(),
+    NystromMap("chi2", basis="l1", n_basis=10),
 ]
 
 

@@ -22,7 +22,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 from threadpoolctl import threadpool_limits
 
-from .pairwise import PairKernel, Points
+from .pairwise import PairKernel
+from .points import Points
+from .sources import value_range
 
 Rows = NDArray[np.int64]
 
@@ -36,6 +38,8 @@ _FEWEST_CANDIDATES = 500
 _CANDIDATES_EACH = 3
 # Rows for each landmark that k-means and the leverage scores look at, and rounds: more changed no accuracy we measured.
 _ROWS_EACH, _ROUNDS = 5, 5
+# Values whose squares float32 holds, so that k-means may be run in it.
+_FLOAT32_BELOW = 1e15
 
 
 def select(
@@ -45,17 +49,16 @@ def select(
     number: NDArray[np.int64] | None,
     n_basis: int | None,
     random: np.random.RandomState,
-    n_threads: int,
 ) -> Points:
     """Landmarks from the rows X; `number` is each row's class, which "l1" alone asks for. At most one a row."""
     if method == "l1":
         assert number is not None
-        return _by_l1(kernel, X, number, n_basis, random, n_threads)
+        return _by_l1(kernel, X, number, n_basis, random)
     n_basis = min(n_basis or DEFAULT_SIZE, X.shape[0])
     if n_basis == X.shape[0]:
         return _points(X, X)
     if method == "kmeans":
-        return _centres(X[_draw(X, _ROWS_EACH * n_basis, random)], X, n_basis, random, n_threads)
+        return _centres(X[_draw(X, _ROWS_EACH * n_basis, random)], X, n_basis, random)
     if method == "leverage":
         return _by_leverage(kernel, X, n_basis, random)
     return _points(X[_draw(X, n_basis, random)], X)
@@ -63,7 +66,7 @@ def select(
 
 def _points(rows: Any, X: Any) -> Points:
     """Landmarks beside rows like X: those of sparse data are not centred, whatever they are themselves."""
-    return Points(rows, centred=not sp.issparse(X))
+    return Points.of(rows, centred=not sp.issparse(X))
 
 
 def _draw(X: Any, size: int, random: np.random.RandomState) -> Rows:
@@ -71,12 +74,17 @@ def _draw(X: Any, size: int, random: np.random.RandomState) -> Rows:
     return np.sort(random.permutation(X.shape[0])[: min(size, X.shape[0])])
 
 
-def _centres(sample: Any, X: Any, n_basis: int, random: np.random.RandomState, n_threads: int) -> Points:
+def _centres(sample: Any, X: Any, n_basis: int, random: np.random.RandomState) -> Points:
+    low, high, _ = value_range(sample)
+    if max(-low, high) < _FLOAT32_BELOW:
+        sample = sample.astype(np.float32)
     means = KMeans(n_basis, init="random", n_init=1, max_iter=_ROUNDS, random_state=random)
-    with warnings.catch_warnings(), threadpool_limits(n_threads):
+    with warnings.catch_warnings(), threadpool_limits(1):  # its sums would depend on the number of threads
         # Fewer distinct rows than centres: some centres coincide, and the map leaves the copies out.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        centres = means.fit(sample).cluster_centers_
+        centres = means.fit(sample).cluster_centers_.astype(X.dtype if X.dtype.kind == "f" else np.float64)
+    if low >= 0.0:
+        centres = np.maximum(centres, 0.0)  # their sums may fall short of it by a rounding
     return _points(centres, X)
 
 
@@ -86,7 +94,6 @@ def _by_l1(
     number: NDArray[np.int64],
     n_basis: int | None,
     random: np.random.RandomState,
-    n_threads: int,
 ) -> Points:
     """Algorithm 2. Where fewer than `n_basis` candidates get a weight, others fill up the number."""
     size = max(math.isqrt(X.shape[0]), _FEWEST_CANDIDATES, _CANDIDATES_EACH * (n_basis or 0))
@@ -102,7 +109,7 @@ def _by_l1(
     if n_basis is None:
         return candidates[chosen] if chosen.size else candidates
     if chosen.size > n_basis:
-        return _centres(candidates.X[chosen], X, n_basis, random, n_threads)
+        return _centres(candidates.X[chosen], X, n_basis, random)
     others = random.permutation(np.flatnonzero(weights == 0.0))
     return candidates[np.sort(np.append(chosen, others[: n_basis - chosen.size]))]
 

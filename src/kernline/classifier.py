@@ -60,7 +60,8 @@ class OneAgainstRest(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of the highest score."""
-        return labels(self.classes_, self.decision_function(X))
+        scores = self.decision_function(X)
+        return labels(self.classes_, scores)
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

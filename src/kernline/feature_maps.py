@@ -17,6 +17,7 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, v
 from . import kernels, pairwise, tables, validation
 from .encoding import ColumnRange, Encoder
 from .nystrom import KERNEL_CONSTRAINTS, fit_map
+from .points import precision_of
 from .tables.explicit import explicit_pair
 from .threads import thread_count
 
@@ -211,11 +212,11 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self.gamma_, self.n_dropped_ = self._map.kernel.gamma, self._map.n_dropped
         return self
 
-    def transform(self, X: Any) -> NDArray[np.float32]:
-        """Return z of every row, (n_samples, n_landmarks), float32."""
+    def transform(self, X: Any) -> NDArray[Any]:
+        """Return z of every row, (n_samples, n_landmarks): float32 where X is, else float64."""
         check_is_fitted(self)
         X = validation.check_new_rows(self, X, self._map.kernel.nonnegative_for)
-        return self._map.features(X, thread_count(self.n_jobs))
+        return self._map.features(X, thread_count(self.n_jobs), precision_of(X))
 
     def _asks_for_labels(self) -> bool:
         return isinstance(self.basis, str) and self.basis == "l1"
@@ -229,5 +230,5 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         tags.input_tags.sparse = True
         tags.input_tags.positive_only = bool(pairwise.get(self.kernel).nonnegative_for)
         tags.target_tags.required = self._asks_for_labels()
-        tags.transformer_tags.preserves_dtype = ["float32"]
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags

@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack, solve_triangular
 
-from .pairwise import PairKernel, Points
+from .pairwise import PairKernel
+from .points import Points, Precision, Values, precision_of
 from .threads import run_tasks
 
 Array = NDArray[np.float64]
-Values = NDArray[np.float32]
 
 # A landmark adds nothing when the others leave less than this part of K(b, b): float32 does not tell it from zero.
 _NOTHING_NEW = 2e-6
@@ -38,17 +38,13 @@ class LandmarkMap:
     kernel: PairKernel
     points: Points
     root: Array
-    n_dropped: int = 0
+    kept: NDArray[np.int64]  # their numbers among the landmarks given
+    n_dropped: int
 
     @classmethod
     def fit(cls, kernel: PairKernel, points: Points) -> LandmarkMap:
         """Factorise K(B, B)."""
-        gram = kernel(points.X, points).astype(np.float64)
-        if not np.isfinite(gram).all():
-            raise ValueError(
-                "kernel: K(B, B) between the landmarks holds values that are infinite or no numbers. Scale the data, "
-                "or lower gamma or degree."
-            )
+        gram = kernel(points.X, points, np.float64)
         largest = float(gram.diagonal().max())
         if not largest > 0.0:
             raise ValueError(
@@ -59,60 +55,68 @@ class LandmarkMap:
         kept = pivots[:rank] - 1
         lower = np.tril(factor[:rank, :rank])
         root = solve_triangular(lower, np.eye(rank), lower=True).T
-        return cls(kernel, points[kept], root, len(points) - rank)
+        return cls(kernel, points[kept], root, kept, len(points) - rank)
 
     @property
     def width(self) -> int:
         """Features of a mapped row."""
         return len(self.points)
 
-    def features(self, X: Any, n_threads: int) -> Values:
+    def features(self, X: Any, n_threads: int, dtype: Precision = np.float32) -> Values:
         """z(x_i) of all rows."""
-        out = np.empty((X.shape[0], self.width), dtype=np.float32)
-        _over_blocks(self.kernel, self.points, X, self._times_root, out, n_threads)
+        out = np.empty((X.shape[0], self.width), dtype=dtype)
+        _over_blocks(self.kernel, self.points, X, dtype, self._times_root, out, n_threads)
         return out
 
     def features_of_base(self, base: Values, n_threads: int) -> Values:
-        """z(x_i) from the kernel's base at all rows and landmarks."""
-        out = np.empty_like(base)
+        """z(x_i) from the kernel's base between all rows and all landmarks given."""
+        out = np.empty((base.shape[0], self.width), dtype=np.float32)
 
         def work(rows: slice) -> None:
-            out[rows] = self._times_root(self.kernel.curve(base[rows].copy(), self.points))
+            out[rows] = self._times_root(self.kernel.curve(base[rows][:, self.kept], self.points))
 
         run_blocks(work, base.shape[0], self.width, n_threads)
         return out
 
-    def coefficients(self, weights: Array) -> Values:
+    def coefficients(self, weights: NDArray[np.float32]) -> Array:
         """a = T w of weights w, (n_problems, width): f(x) = Σ_b a_b K(x, b)."""
-        return (weights.astype(np.float64) @ self.root.T).astype(np.float32)
+        return weights.astype(np.float64) @ self.root.T
 
     def _times_root(self, gram: Values) -> Values:
+        root = self._root32 if gram.dtype == np.float32 else self.root
         step = -(-self.width // _PARTS)
         for begin in reversed(range(0, self.width, step)):  # from the last: the earlier columns are still needed
             end = min(begin + step, self.width)
-            gram[:, begin:end] = gram[:, :end] @ self._root32[:end, begin:end]
+            gram[:, begin:end] = gram[:, :end] @ root[:end, begin:end]
         return gram
 
     @cached_property
-    def _root32(self) -> Values:
+    def _root32(self) -> NDArray[np.float32]:
         return self.root.astype(np.float32)
 
     def __getstate__(self) -> dict[str, Any]:
         return {key: value for key, value in self.__dict__.items() if key != "_root32"}
 
 
-def values(kernel: PairKernel, points: Points, coefficients: Values, X: Any, n_threads: int) -> Array:
-    """Σ_b K(x_i, b) a_pb, (n_rows, n_problems)."""
+def values(kernel: PairKernel, points: Points, coefficients: Array, X: Any, n_threads: int) -> Array:
+    """Σ_b K(x_i, b) a_pb, (n_rows, n_problems), in the precision of X."""
     out = np.empty((X.shape[0], coefficients.shape[0]))
-    _over_blocks(kernel, points, X, lambda gram: gram @ coefficients.T, out, n_threads)
+    columns = coefficients.T.astype(precision_of(X))
+    _over_blocks(kernel, points, X, precision_of(X), lambda gram: gram @ columns, out, n_threads)
     return out
 
 
 def _over_blocks(
-    kernel: PairKernel, points: Points, X: Any, of_gram: Callable[[Values], Any], out: NDArray[Any], n_threads: int
+    kernel: PairKernel,
+    points: Points,
+    X: Any,
+    dtype: Precision,
+    of_gram: Callable[[Values], Any],
+    out: Values,
+    n_threads: int,
 ) -> None:
     def work(rows: slice) -> None:
-        out[rows] = of_gram(kernel(X[rows], points))
+        out[rows] = of_gram(kernel(X[rows], points, dtype))
 
     run_blocks(work, X.shape[0], max(X.shape[1], len(points)), n_threads)
 

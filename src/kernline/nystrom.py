@@ -21,19 +21,20 @@ from .cross_validation import Path, Scoring, folds_of, follow, grid_of, highest
 from .encoding import EncodedData
 from .landmarks import LandmarkMap, blocks, run_blocks, values
 from .native import row_norms
-from .pairwise import PairKernel, Points
+from .pairwise import PairKernel
+from .points import Points
 from .progress import FitProgress, logger, runs_callbacks
 from .solvers import BlockProblems, Blockwise, SolveResult
 from .tables import linear_pair
-from .threads import thread_count
+from .threads import one_blas_thread, thread_count
 from .training import TrainingRows, costs, one_against_rest, row_weights
 
 Array = NDArray[np.float64]
 
 # Rows looked at for the mean of K(x, x) and the like.
 _SAMPLE = 500
-# Values of the features of a block where they are not stored: 32 MB.
-_BLOCK_VALUES = 8_000_000
+# Values of the features of a block where they are not stored: 16 MB.
+_BLOCK_VALUES = 4_000_000
 # The γ that `choose` tries where none are given, as multiples of gamma="scale", and the C.
 _GAMMAS, _CS = 2.0 ** np.arange(-2, 3), np.geomspace(0.1, 100.0, 7)
 
@@ -320,7 +321,9 @@ class NystromSVC(OneAgainstRest):
 def fit_map(model: Any, X: Any, number: NDArray[np.int64] | None, random: np.random.RandomState) -> LandmarkMap:
     """The map of a model's kernel and basis, fitted to validated rows of class numbers `number`."""
     kernel = _kernel(model, X)
-    return LandmarkMap.fit(kernel, _landmarks(model, kernel, X, number, random))
+    points = _landmarks(model, kernel, X, number, random)
+    with one_blas_thread:
+        return LandmarkMap.fit(kernel, points)
 
 
 def _kernel(model: Any, X: Any) -> PairKernel:
@@ -335,13 +338,14 @@ def _landmarks(
 ) -> Points:
     """The landmarks given, or those chosen."""
     if isinstance(model.basis, str):
-        return basis_of.select(model.basis, kernel, X, number, model.n_basis, random, thread_count(model.n_jobs))
+        with one_blas_thread:
+            return basis_of.select(model.basis, kernel, X, number, model.n_basis, random)
     given = check_array(model.basis, accept_sparse="csr", dtype=[np.float64, np.float32], input_name="basis")
     if given.shape[1] != X.shape[1]:
         raise ValueError(f"basis: the landmarks have {given.shape[1]} columns, and X has {X.shape[1]}.")
     given = validation.canonical(given)
     validation.check_rows(model, given, kernel.nonnegative_for)
-    return Points(given, centred=not sp.issparse(X) and not sp.issparse(given))
+    return Points.of(given, centred=not sp.issparse(X) and not sp.issparse(given))
 
 
 def _sample(X: Any) -> Any:

@@ -1,19 +1,13 @@
 """Kernels of any kind between rows and landmarks: K(x, b) = curve(base(x, b)).
 
 The base is what costs, a product or a distance of two rows; the curve has the parameters in it. So a search over γ
-computes the base once. Products and distances are float32, by one matrix product:
-
-    ‖x − b‖² = ‖x‖² + ‖b‖² − 2 x·b
-
-after both were moved to the landmarks' mean and scaled to their size, so that no digits are lost on data that lies far
-from the origin, and nothing overflows.
+computes the base once.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -22,112 +16,12 @@ from numpy.typing import NDArray
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, manhattan_distances, pairwise_kernels
 
 from . import kernels
+from .points import Points, Precision, Values
 
 Array = NDArray[np.float64]
-Values = NDArray[np.float32]
 
 # scikit-learn has two names for one.
 _ALIASES = {"polynomial": "poly"}
-# Scaled values are cut off here: the squares of a row still add up in float32, and such a row is far from everything.
-_FARTHEST = 1e15
-# Landmarks of sparse rows are written out up to so many values, where products with them are several times faster.
-_DENSE_VALUES = 100_000_000
-# Share of values that are not zero above which sparse rows are.
-_SPARSE_BELOW = 0.1
-
-
-@dataclass(frozen=True)
-class Points:
-    """Landmarks: the rows `X`, dense or CSR, and what products and distances want to know of them.
-
-    `centred`: move to their mean before distances are taken, for rows that are dense.
-    """
-
-    X: Any
-    centred: bool = True
-
-    def __len__(self) -> int:
-        return int(self.X.shape[0])
-
-    def __getitem__(self, rows: Any) -> Points:
-        return Points(self.X[rows], self.centred)
-
-    def squared_distances(self, X: Any) -> Values:
-        """‖x − b‖² / unit²."""
-        columns, norms = self._moved
-        X = _scaled(X, self.center, self.unit)
-        out = _product(X, columns)
-        out *= np.float32(-2.0)
-        out += _squared_norms(X)[:, None]
-        out += norms
-        return np.maximum(out, 0.0, out=out)
-
-    def products(self, X: Any) -> Values:
-        """x·b / size²."""
-        return _product(_scaled(X, None, self.size), self._raw)
-
-    @cached_property
-    def center(self) -> Array | None:
-        """The mean of the landmarks, to float32: rows of either precision are moved by the same."""
-        return self.X.mean(axis=0).astype(np.float32).astype(np.float64) if self.centred else None
-
-    @cached_property
-    def unit(self) -> float:
-        """Their size seen from the centre: 1 in the values that are multiplied."""
-        return _largest(self.X) if self.center is None else _largest(self.X - self.center)
-
-    @cached_property
-    def size(self) -> float:
-        """Their largest magnitude."""
-        return _largest(self.X)
-
-    @cached_property
-    def _moved(self) -> tuple[Any, Values]:
-        moved = _scaled(self.X, self.center, self.unit)
-        return _columns(moved), _squared_norms(moved)
-
-    @cached_property
-    def _raw(self) -> Any:
-        return _columns(_scaled(self.X, None, self.size))
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {"X": self.X, "centred": self.centred}
-
-
-def _largest(X: Any) -> float:
-    return float(np.abs(X.data if sp.issparse(X) else X).max(initial=0.0)) or 1.0
-
-
-def _scaled(X: Any, center: Array | None, unit: float) -> Any:
-    """(x − center) / unit in float32. Sparse rows with many values are written out: matrix products are faster then."""
-    if sp.issparse(X):
-        if center is None and X.nnz <= _SPARSE_BELOW * X.shape[0] * X.shape[1]:
-            values = np.clip(X.data * (1.0 / unit), -_FARTHEST, _FARTHEST).astype(np.float32)
-            return sp.csr_array((values, X.indices, X.indptr), shape=X.shape)
-        X = X.toarray()
-    kind = np.float32 if X.dtype == np.float32 and 1e-30 < unit < 1e30 else np.float64
-    scaled = X * kind(1.0 / unit) if center is None else (X - center.astype(kind)) * kind(1.0 / unit)
-    return np.clip(scaled, -_FARTHEST, _FARTHEST, out=scaled).astype(np.float32, copy=False)
-
-
-def _columns(scaled: Any) -> Any:
-    """The transpose, as products like it; sparse only if it would be too large otherwise."""
-    if sp.issparse(scaled):
-        if scaled.shape[0] * scaled.shape[1] > _DENSE_VALUES:
-            return scaled.T.tocsr()
-        scaled = scaled.toarray()
-    return np.ascontiguousarray(scaled.T)
-
-
-def _product(X: Any, columns: Any) -> Values:
-    product = X @ columns
-    return np.asarray(product.toarray() if sp.issparse(product) else product, dtype=np.float32)
-
-
-def _squared_norms(X: Any) -> Values:
-    if sp.issparse(X):
-        return np.asarray(X.multiply(X).sum(axis=1), dtype=np.float32).ravel()
-    return np.einsum("ij,ij->i", X, X)
 
 
 @dataclass(frozen=True)
@@ -141,22 +35,29 @@ class PairKernel:
     function: Callable[[Any, Any], Any] | None = None
     nonnegative_for: str = ""  # the kernel's name, if it refuses negative values
 
-    def __call__(self, X: Any, points: Points) -> Values:
-        """K(x_i, b_j) in float32, (rows of X) × (landmarks)."""
-        return self.curve(self.base(X, points), points)
+    def __call__(self, X: Any, points: Points, dtype: Precision = np.float32) -> Values:
+        """K(x_i, b_j), (rows of X) × (landmarks)."""
+        return self.curve(self.base(X, points, dtype), points)
 
-    def base(self, X: Any, points: Points) -> Values:
+    def base(self, X: Any, points: Points, dtype: Precision = np.float32) -> Values:
         """What does not depend on gamma, degree and coef0."""
-        return _FORMS[self.kind][0](self, X, points)
+        return _FORMS[self.kind][0](self, X, points, dtype)
 
     def curve(self, base: Values, points: Points) -> Values:
         """K from its base, which is overwritten."""
-        return _FORMS[self.kind][1](self, base, points)
+        with np.errstate(over="ignore", invalid="ignore"):
+            gram = _FORMS[self.kind][1](self, base, points)
+            if np.isfinite(gram.sum()):
+                return gram
+        raise ValueError(
+            "kernel: K(x, b) is infinite or no number for some rows. Scale the data, or lower gamma or degree; a "
+            "degree that is not a whole number takes products x·b that are not negative."
+        )
 
     def diagonal(self, X: Any) -> Array:
         """K(x_i, x_i)."""
         blocks = [X[begin : begin + 64] for begin in range(0, X.shape[0], 64)]
-        return np.concatenate([np.diagonal(self(block, Points(block, centred=False))) for block in blocks])
+        return np.concatenate([np.diagonal(self(block, Points.of(block, centred=False))) for block in blocks])
 
     def with_gamma(self, gamma: float) -> PairKernel:
         """The same kernel of another γ."""
@@ -172,7 +73,7 @@ class PairKernel:
             return _positive(1.0, X.shape[1] * _variance(X))
         if self.kind == "factor":
             return _positive(1.0, float(self.with_gamma(1.0).diagonal(sample).mean()))
-        return _positive(1.0, float(self.base(sample, Points(sample, centred=False)).mean()))
+        return _positive(1.0, float(self.base(sample, Points.of(sample, centred=False)).mean()))
 
 
 def _positive(numerator: float, denominator: float) -> float:
@@ -190,8 +91,8 @@ def _variance(X: Any) -> float:
     return squares - mean * mean
 
 
-def _distance(kernel: PairKernel, X: Any, points: Points) -> Values:
-    return points.squared_distances(X)
+def _distance(kernel: PairKernel, X: Any, points: Points, dtype: Precision) -> Values:
+    return points.squared_distances(X, dtype)
 
 
 def _rbf(kernel: PairKernel, base: Values, points: Points) -> Values:
@@ -199,7 +100,7 @@ def _rbf(kernel: PairKernel, base: Values, points: Points) -> Values:
 
 
 def _decay(base: Values, rate: float) -> Values:
-    base *= np.float32(-min(rate, 1e30))
+    base *= base.dtype.type(-min(rate, 1e30))
     return np.exp(base, out=base)
 
 
@@ -207,36 +108,36 @@ def _exponential(kernel: PairKernel, base: Values, points: Points) -> Values:
     return _decay(base, kernel.gamma)
 
 
-def _manhattan(kernel: PairKernel, X: Any, points: Points) -> Values:
-    return manhattan_distances(X, points.X).astype(np.float32)
+def _manhattan(kernel: PairKernel, X: Any, points: Points, dtype: Precision) -> Values:
+    return manhattan_distances(X, points.X).astype(dtype, copy=False)
 
 
-def _chi2_distance(kernel: PairKernel, X: Any, points: Points) -> Values:
+def _chi2_distance(kernel: PairKernel, X: Any, points: Points, dtype: Precision) -> Values:
     """Σ (x − b)² / (x + b) = Σ x + Σ b − 2 Σ 2xb/(x + b), the last sum by the core."""
     sums = [np.asarray(part.sum(axis=1), dtype=np.float64).ravel() for part in (X, points.X)]
     distance = sums[0][:, None] + sums[1] - 2.0 * kernels.Chi2()(X, points.X)
-    return np.maximum(distance, 0.0, out=distance).astype(np.float32)
+    return np.maximum(distance, 0.0, out=distance).astype(dtype, copy=False)
 
 
-def _dot(kernel: PairKernel, X: Any, points: Points) -> Values:
-    return points.products(X)
+def _dot(kernel: PairKernel, X: Any, points: Points, dtype: Precision) -> Values:
+    return points.products(X, dtype)
 
 
 def _affine(kernel: PairKernel, base: Values, points: Points) -> Values:
-    base *= np.float32(np.clip(kernel.gamma * points.size**2, 1e-30, 1e30))
-    base += np.float32(kernel.coef0)
+    base *= base.dtype.type(np.clip(kernel.gamma * points.size**2, 1e-30, 1e30))
+    base += base.dtype.type(kernel.coef0)
     return base
 
 
 def _power(kernel: PairKernel, base: Values, points: Points) -> Values:
-    return np.power(_affine(kernel, base, points), np.float32(kernel.degree), out=base)
+    return np.power(_affine(kernel, base, points), base.dtype.type(kernel.degree), out=base)
 
 
 def _tanh(kernel: PairKernel, base: Values, points: Points) -> Values:
     return np.tanh(_affine(kernel, base, points), out=base)
 
 
-def _function(kernel: PairKernel, X: Any, points: Points) -> Values:
+def _function(kernel: PairKernel, X: Any, points: Points, dtype: Precision) -> Values:
     assert kernel.function is not None
     gram = np.asarray(kernel.function(X, points.X))
     if gram.shape != (X.shape[0], len(points)):
@@ -244,11 +145,11 @@ def _function(kernel: PairKernel, X: Any, points: Points) -> Values:
             f"kernel: the function must return a matrix of {X.shape[0]} rows and {len(points)} columns, one entry a "
             f"pair of rows; it returned shape {gram.shape}."
         )
-    return gram.astype(np.float32)
+    return gram.astype(dtype)  # a copy: it is overwritten
 
 
 def _multiple(kernel: PairKernel, base: Values, points: Points) -> Values:
-    base *= np.float32(kernel.gamma)
+    base *= base.dtype.type(kernel.gamma)
     return base
 
 

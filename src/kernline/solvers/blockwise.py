@@ -152,19 +152,19 @@ class _Run:
         """Each block once, in random order; then the rows on the margin."""
         for k in under_way:
             self.states[k].gap, self.states[k].estimate, self.states[k].n_active = np.inf, 0.0, 0
-        kept: list[tuple[NDArray[np.int64], NDArray[np.float32]]] = []
         room = max(rows.stop - rows.start for rows in self.problems.blocks)
+        kept, kept_features = np.empty(room, dtype=np.int64), np.empty((room, self.problems.width), dtype=np.float32)
+        n_kept = 0
         for b in self.random.permutation(len(self.problems.blocks)):
             rows = self.problems.blocks[b]
             features = self.problems.features(rows)
             self._visit(under_way, rows, features, number, self._descend)
-            margin = self._on_margin(under_way, rows)[:room]
-            kept.append((margin, features[margin - rows.start]))
-            room -= margin.size
-        margin_rows = np.concatenate([rows for rows, _ in kept])
-        if margin_rows.size:
-            features = np.concatenate([features for _, features in kept])
-            self._visit(under_way, margin_rows, features, number, self._balance)
+            margin = self._on_margin(under_way, rows)[: room - n_kept]
+            here = slice(n_kept, n_kept + margin.size)
+            kept[here], kept_features[here] = margin, features[margin - rows.start]
+            n_kept = here.stop
+        if n_kept:
+            self._visit(under_way, kept[:n_kept], kept_features[:n_kept], number, self._balance)
 
     def _visit(
         self,

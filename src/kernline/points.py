@@ -1,0 +1,140 @@
+"""Landmarks, and the products and distances between them and rows: one matrix product,
+
+    ‖x − b‖² = ‖x‖² + ‖b‖² − 2 x·b
+
+after both were moved to the landmarks' mean and scaled to their size, so that no digits are lost on data that lies far
+from the origin, and nothing overflows. In float32 for training, in the precision of the rows for prediction.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+Array = NDArray[np.float64]
+Values = NDArray[Any]  # float32 or float64
+Precision = type[np.float32] | type[np.float64]
+
+# Scaled values are cut off here: the squares of a row still add up in float32, and such a row is far from everything.
+_FARTHEST = 1e15
+# Landmarks of sparse rows are written out up to so many values, where products with them are several times faster.
+_DENSE_VALUES = 100_000_000
+# Share of values that are not zero above which sparse rows are.
+_SPARSE_BELOW = 0.1
+
+
+def precision_of(X: Any) -> Precision:
+    """float32 for rows of that type, else float64."""
+    return np.float32 if X.dtype == np.float32 else np.float64
+
+
+@dataclass(frozen=True)
+class Points:
+    """Landmarks: the rows `X`, dense or CSR, and the frame in which they are compared with others.
+
+    `center` and `unit`: distances are taken between (x − center) / unit; None for sparse rows, which stay where they
+    are. `size`: products are taken between x / size.
+    """
+
+    X: Any
+    center: Array | None
+    unit: float
+    size: float
+
+    @classmethod
+    def of(cls, X: Any, *, centred: bool = True) -> Points:
+        """Landmarks in a frame of their own: their mean, and their largest magnitude."""
+        if not centred or sp.issparse(X):
+            return cls(X, None, _largest(X), _largest(X))
+        center = _rounded(X.mean(axis=0, dtype=np.float64))
+        return cls(X, center, _largest(X - center), _largest(X))
+
+    def __len__(self) -> int:
+        return int(self.X.shape[0])
+
+    def __getitem__(self, rows: Any) -> Points:
+        """Some of them, in the same frame."""
+        return Points(self.X[rows], self.center, self.unit, self.size)
+
+    def squared_distances(self, X: Any, dtype: Precision) -> Values:
+        """‖x − b‖² / unit²."""
+        columns, norms = self._moved32 if dtype is np.float32 else self._moved
+        X = _scaled(X, self.center, self.unit, dtype)
+        out = _product(X, columns)
+        out *= dtype(-2.0)
+        out += _squared_norms(X)[:, None]
+        out += norms
+        return np.maximum(out, 0.0, out=out)
+
+    def products(self, X: Any, dtype: Precision) -> Values:
+        """x·b / size²."""
+        columns = self._raw32 if dtype is np.float32 else self._raw
+        return _product(_scaled(X, None, self.size, dtype), columns)
+
+    @cached_property
+    def _moved(self) -> tuple[Any, Values]:
+        moved = _scaled(self.X, self.center, self.unit, np.float64)
+        return _columns(moved), _squared_norms(moved)
+
+    @cached_property
+    def _moved32(self) -> tuple[Any, Values]:
+        columns, norms = self._moved
+        return columns.astype(np.float32), norms.astype(np.float32)
+
+    @cached_property
+    def _raw(self) -> Any:
+        return _columns(_scaled(self.X, None, self.size, np.float64))
+
+    @cached_property
+    def _raw32(self) -> Any:
+        return self._raw.astype(np.float32)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {key: value for key, value in self.__dict__.items() if not key.startswith("_")}
+
+
+def _rounded(center: Array) -> Array:
+    """To the digits of float32, whatever the exponent: rows of either precision are moved by the same."""
+    digits, exponent = np.frexp(center)
+    return np.ldexp(digits.astype(np.float32).astype(np.float64), exponent)
+
+
+def _largest(X: Any) -> float:
+    return float(np.abs(X.data if sp.issparse(X) else X).max(initial=0.0)) or 1.0
+
+
+def _scaled(X: Any, center: Array | None, unit: float, dtype: Precision) -> Any:
+    """(x − center) / unit. Sparse rows with many values are written out: matrix products are faster then."""
+    if sp.issparse(X):
+        if center is None and X.nnz <= _SPARSE_BELOW * X.shape[0] * X.shape[1]:
+            values = np.clip(X.data * (1.0 / unit), -_FARTHEST, _FARTHEST).astype(dtype)
+            return sp.csr_array((values, X.indices, X.indptr), shape=X.shape)
+        X = X.toarray()
+    kind: Precision = np.float32 if dtype is X.dtype.type is np.float32 and 1e-30 < unit < 1e30 else np.float64
+    scaled = X * kind(1.0 / unit) if center is None else (X - center.astype(kind)) * kind(1.0 / unit)
+    return np.clip(scaled, -_FARTHEST, _FARTHEST, out=scaled).astype(dtype, copy=False)
+
+
+def _columns(scaled: Any) -> Any:
+    """The transpose, as products like it; sparse only if it would be too large otherwise."""
+    if sp.issparse(scaled):
+        if scaled.shape[0] * scaled.shape[1] > _DENSE_VALUES:
+            return scaled.T.tocsr()
+        scaled = scaled.toarray()
+    return np.ascontiguousarray(scaled.T)
+
+
+def _product(X: Any, columns: Any) -> Values:
+    product = X @ columns
+    return product.toarray() if sp.issparse(product) else np.asarray(product)
+
+
+def _squared_norms(X: Any) -> Values:
+    if sp.issparse(X):
+        return np.asarray(X.multiply(X).sum(axis=1), dtype=X.dtype).ravel()
+    return np.einsum("ij,ij->i", X, X)
