@@ -32,8 +32,8 @@ METHODS = ("kmeans", "l1", "leverage", "random")
 
 # Landmarks where no number is given, but for "l1", which finds its own.
 DEFAULT_SIZE = 500
-# The published √n candidates are few where n is: 71 on the paper's USPS, too few for its accuracy. This many give it, in
-# a second or two; 500 fell 1.6 points short there.
+# The published √n candidates are few where n is: 71 on the paper's USPS, too few for its accuracy. This many give it,
+# in a second or two; 500 fell 1.6 points short there.
 _FEWEST_CANDIDATES = 1500
 # Candidates for each landmark asked for: about half of them get a weight.
 _CANDIDATES_EACH = 3

@@ -188,13 +188,18 @@ def _fall(scores: Array) -> bool:
     return bool(difference.mean() > 2.0 * error)
 
 
-def grid_of(Cs: Any, name: str = "Cs") -> Array:
+def grid_of(Cs: Any) -> Array:
     """The C of an integer, or those given, checked."""
     if isinstance(Cs, Integral):
         return np.geomspace(_LOWEST_C, _HIGHEST_C, int(Cs)) if int(Cs) > 1 else np.ones(1)
-    grid = np.asarray(Cs, dtype=np.float64)
+    return increasing(Cs, "Cs", "an integer or a list")
+
+
+def increasing(values: Any, name: str, allowed: str = "a list") -> Array:
+    """Positive numbers in increasing order, checked."""
+    grid = np.asarray(values, dtype=np.float64)
     if grid.ndim != 1 or grid.size == 0:
-        raise ValueError(f"{name}: a list of at least one number; got an array of shape {grid.shape}.")
+        raise ValueError(f"{name}: {allowed} of at least one number; got an array of shape {grid.shape}.")
     if not (np.isfinite(grid).all() and grid.min() > 0.0):
         raise ValueError(f"{name}: every value must be positive and finite; got {grid.tolist()}.")
     if not (np.diff(grid) > 0.0).all():

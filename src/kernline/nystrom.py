@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from . import basis as basis_of
 from . import pairwise, validation
 from .classifier import OneAgainstRest
-from .cross_validation import Path, Scoring, folds_of, follow, grid_of, highest
+from .cross_validation import Path, Scoring, folds_of, follow, highest, increasing
 from .encoding import EncodedData
 from .landmarks import LandmarkMap, blocks, run_blocks, values
 from .native import row_norms
@@ -201,7 +201,7 @@ class NystromSVC(OneAgainstRest):
         """Set `gamma` and `C` to the best by cross-validation, and fit to all rows.
 
         The landmarks are chosen once, from all rows, and distances to them computed once; the features of a γ serve all
-        C and folds. So the landmarks have seen the held-out rows, and with basis="l1" their labels: read `scores_` to
+        C and folds, and are stored whatever `store_features` says. So the landmarks have seen the held-out rows, and with basis="l1" their labels: read `scores_` to
         compare, not as what to expect of new data.
 
         Parameters
@@ -220,11 +220,11 @@ class NystromSVC(OneAgainstRest):
         folds = folds_of(cv, labels, sample_weight, classes, number)
         weights = row_weights(self.class_weight, classes, number, weight)
         names, signs = one_against_rest(classes, number)
-        Cs = grid_of(_CS if C is None else C, "C")
+        Cs = _CS if C is None else increasing(C, "C")
         _ = costs(Cs[0], weights), costs(Cs[-1], weights)  # refuses what float32 cannot hold
         random = check_random_state(self.random_state)
         kernel = _kernel(self, rows)
-        gammas = _GAMMAS * kernel.gamma if gamma is None else grid_of(gamma, "gamma")
+        gammas = _GAMMAS * kernel.gamma if gamma is None else increasing(gamma, "gamma")
         points = _landmarks(self, kernel.with_gamma(float(gammas[gammas.size // 2])), rows, number, random)
         base = np.empty((rows.shape[0], len(points)), dtype=np.float32)
 
