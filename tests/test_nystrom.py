@@ -392,7 +392,7 @@ class TestChoose:
         X, y = moons
         with pytest.raises(ValueError, match="gamma: values must increase"):
             NystromSVC().choose(X, y, gamma=[2.0, 1.0])
-        with pytest.raises(ValueError, match="C: every value must be positive"):
+        with pytest.raises(ValueError, match="C: every C must be positive"):
             NystromSVC().choose(X, y, C=[-1.0, 1.0])
         with pytest.raises(ValueError, match="C: a list of at least"):
             NystromSVC().choose(X, y, C=[])

@@ -201,7 +201,7 @@ def increasing(values: Any, name: str, allowed: str = "a list") -> Array:
     if grid.ndim != 1 or grid.size == 0:
         raise ValueError(f"{name}: {allowed} of at least one number; got an array of shape {grid.shape}.")
     if not (np.isfinite(grid).all() and grid.min() > 0.0):
-        raise ValueError(f"{name}: every value must be positive and finite; got {grid.tolist()}.")
+        raise ValueError(f"{name}: every {name.removesuffix('s')} must be positive and finite; got {grid.tolist()}.")
     if not (np.diff(grid) > 0.0).all():
         raise ValueError(f"{name}: values must increase, each once; got {grid.tolist()}. Pass np.unique({name}).")
     return grid

@@ -201,8 +201,8 @@ class NystromSVC(OneAgainstRest):
         """Set `gamma` and `C` to the best by cross-validation, and fit to all rows.
 
         The landmarks are chosen once, from all rows, and distances to them computed once; the features of a γ serve all
-        C and folds, and are stored whatever `store_features` says. So the landmarks have seen the held-out rows, and with basis="l1" their labels: read `scores_` to
-        compare, not as what to expect of new data.
+        C and folds, and are stored whatever `store_features` says. So the landmarks have seen the held-out rows, and
+        with basis="l1" their labels: read `scores_` to compare, not as what to expect of new data.
 
         Parameters
         ----------
