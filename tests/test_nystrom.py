@@ -16,7 +16,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.svm import SVC, LinearSVC
 
 from kernline import NystromMap, NystromSVC, kernels, pairwise
-from kernline.basis import METHODS, select
+from kernline.basis import METHODS, _of_every_class, select
 from kernline.landmarks import LandmarkMap
 from kernline.points import Points
 
@@ -61,6 +61,27 @@ class TestKernels:
         X = (np.random.default_rng(0).random((30, 4)) + 1e5).astype(dtype)
         exact = referee.rbf_kernel(X.astype(np.float64) - 1e5, gamma=1.0)
         np.testing.assert_allclose(pairwise.get("rbf")(X, Points.of(X)), exact, atol=1e-6)
+
+    @pytest.mark.parametrize("offset", [1e3, 1e5, 1e7])
+    def test_sparse_rows_and_clusters_far_apart(self, moons, offset):
+        """No common centre helps here: the distances are taken in float64."""
+        X, y = moons
+        exact = SVC(gamma=2.0, C=10.0).fit(X, y)
+        apart = X + offset * (np.arange(300) % 2)[:, None]
+        options = {"gamma": 2.0, "C": 10.0, "n_basis": 300, "random_state": 0}
+        for layout in (np.asarray, sp.csr_array):
+            for moved in (X + offset, apart):
+                model = NystromSVC(**options).fit(layout(moved), y)
+                assert model.score(layout(moved), y) >= exact.score(X, y) - 0.02
+
+    def test_a_kernel_so_narrow_that_it_is_the_identity(self, moons):
+        assert NystromSVC(gamma=1e12, C=10.0).fit(*moons).score(*moons) == 1.0
+
+    def test_diagonal(self, moons):
+        for name in ("rbf", "laplacian", "exp-chi2"):
+            assert (pairwise.get(name).diagonal(np.abs(moons[0]) + 1e6) == 1.0).all()
+        exact = np.diagonal(referee.polynomial_kernel(moons[0] + 10.0, gamma=0.3))
+        np.testing.assert_allclose(pairwise.get("poly").with_gamma(0.3).diagonal(moons[0] + 10.0), exact)
 
     def test_any_size(self):
         X = np.random.default_rng(0).random((30, 4))
@@ -132,6 +153,16 @@ class TestMap:
         mapped = model.transform(model.basis_)
         np.testing.assert_allclose(mapped @ mapped.T, exact, atol=2e-3)  # exact on the landmarks it kept
 
+    def test_one_outlier_does_not_push_the_others_out(self, moons):
+        """K(b, b) of one landmark is 10¹⁶ times that of the others."""
+        X = np.vstack([moons[0], [[1000.0, 1000.0]]])
+        for kernel, rank in (("poly", 10), ("linear", 2)):
+            model = NystromMap(kernel, 1.0, basis=X).fit(X)
+            assert model.basis_.shape[0] >= rank
+            features = model.transform(moons[0])
+            exact = referee.pairwise_kernels(moons[0], metric=kernel, **{"gamma": 1.0} if kernel == "poly" else {})
+            np.testing.assert_allclose(features @ features.T, exact, atol=1e-3)
+
     def test_a_kernel_that_is_nothing(self):
         X = np.random.default_rng(0).random((20, 3))
         with pytest.raises(ValueError, match="nothing can be learnt"):
@@ -140,7 +171,7 @@ class TestMap:
             NystromMap(lambda A, B: np.zeros(3)).fit(X)
         with pytest.raises(ValueError, match="infinite or no number"):
             NystromMap("poly", gamma=1e30, degree=20).fit(X)
-        with pytest.raises(ValueError, match="infinite or no number"):
+        with pytest.raises(ValueError, match="too large for float32"):
             NystromSVC("poly", gamma=1e30, degree=3).fit(X, X[:, 0] > 0.5)  # trains in float32
         model = NystromMap("poly", degree=5).fit(X)
         with pytest.raises(ValueError, match="infinite or no number"):
@@ -218,10 +249,14 @@ class TestBasis:
         )
         assert alone > 2.0 * drawn
 
-    def test_a_rare_class(self):
-        X, y = make_classification(2000, n_classes=2, weights=[0.999], random_state=0)
-        model = NystromSVC(basis="l1", random_state=0).fit(X, y)
-        assert model.classes_.size == 2
+    def test_a_class_that_the_sample_misses(self):
+        number = np.array([0, 0, 0, 1, 2, 0, 2])
+        assert _of_every_class(number, np.array([0, 1, 5])).tolist() == [0, 1, 3, 4, 5]
+        X = np.random.default_rng(0).normal(size=(3000, 3))
+        number = np.zeros(3000, dtype=np.int64)
+        number[17] = 1
+        for seed in range(4):  # half of the samples miss the one row
+            assert len(select("l1", pairwise.get("rbf"), X, number, None, np.random.RandomState(seed))) > 0
 
 
 class TestSVC:
@@ -268,9 +303,10 @@ class TestSVC:
             model = NystromSVC(C=2.0, tol=1e-3, random_state=0, store_features=store_features, **options).fit(X, y)
             Z = NystromMap(**options).fit(X).transform(X).astype(np.float64)
             scores = model.decision_function(X)
-            weights = np.linalg.lstsq(np.hstack([Z]), scores - model.intercept_[0], rcond=None)[0]
+            weights = np.linalg.lstsq(Z, scores - model.intercept_[0], rcond=None)[0]
             hinge = np.maximum(0.0, 1.0 - (2.0 * y - 1.0) * scores).sum()
-            primal = 0.5 * (weights @ weights + model.intercept_[0] ** 2) + 2.0 * hinge
+            constant = np.square(Z).sum(axis=1).mean()  # of the intercept
+            primal = 0.5 * (weights @ weights + model.intercept_[0] ** 2 / constant) + 2.0 * hinge
             assert model.objective_[0] == pytest.approx(primal, rel=1e-3)
             assert model.dual_gap_[0] <= 1e-3 * model.objective_[0]
 
@@ -351,6 +387,44 @@ class TestSVC:
         model = NystromSVC(kernel, gamma, C=10.0, n_basis=200, random_state=0, tol=0.05).fit(X[:1200], y[:1200])
         assert model.score(X[1200:], y[1200:]) > (0.8 if kernel == "sigmoid" else 0.9)
 
+    @pytest.mark.parametrize("coef0", [-5.0, -3.0, -1.0])
+    def test_a_kernel_that_is_not_positive_definite(self, moons, coef0):
+        X, y = moons
+        model = NystromSVC("sigmoid", 2.0, coef0=coef0, random_state=0).fit(X, y)
+        assert model.n_dropped_ > 0
+        assert (model.dual_gap_ <= 0.01 * model.objective_).all()
+        assert model.score(X, y) > 0.6
+
+    @pytest.mark.parametrize("dtype", [np.uint8, bool, np.int64, np.float32])
+    def test_a_function_is_given_floating_point_numbers(self, digits, dtype):
+        X, y = (digits[0] * 15).astype(dtype), digits[1]
+        options = {"basis": "random", "n_basis": 60, "random_state": 0}
+        model = NystromSVC(lambda A, B: A @ B.T, **options).fit(X, y)
+        floats = NystromSVC(lambda A, B: A @ B.T, **options).fit(X.astype(np.float64), y)
+        assert (model.predict(X) == floats.predict(X.astype(np.float64))).mean() > 0.99
+
+    def test_a_function_may_return_a_sparse_matrix_or_its_own(self, digits):
+        X, y = sp.csr_array(digits[0]), digits[1]
+        options = {"basis": "random", "n_basis": 60, "random_state": 0}
+        sparse = NystromSVC(lambda A, B: A @ B.T, **options).fit(X, y)
+        kept = {}
+
+        def remembered(A, B):
+            key = (A.sum(), B.sum(), A.shape, B.shape)
+            return kept.setdefault(key, (A @ B.T).toarray())
+
+        again = NystromSVC(remembered, **options).fit(X, y)
+        assert np.array_equal(sparse.predict(X), again.predict(X))
+        assert np.array_equal(again.predict(X), again.predict(X))
+
+    @pytest.mark.parametrize("kernel", ["rbf", "laplacian", "exp-chi2", "cosine", "intersection"])
+    def test_long_indices(self, digits, kernel):
+        X, y = sp.csr_array(digits[0][:300]), digits[1][:300]
+        X.indices, X.indptr = X.indices.astype(np.int64), X.indptr.astype(np.int64)
+        for basis in ("kmeans", "l1"):
+            model = NystromSVC(kernel, basis=basis, n_basis=20, random_state=0).fit(X, y)
+            assert model.score(X, y) > 0.8
+
     def test_a_function(self, moons):
         X, y = moons
         by_name = NystromSVC("rbf", 2.0, basis=X[:40], random_state=0).fit(X, y)
@@ -388,8 +462,34 @@ class TestChoose:
         assert model.scores_.shape == (5, 7, 3)
         assert model.best_score_ > 0.9
 
+    def test_weights_scorers_and_features_not_stored(self, moons):
+        X, y = moons
+        weight = np.random.default_rng(0).integers(0, 3, y.size)
+        model = NystromSVC(n_basis=30, store_features=False, random_state=0)
+        model.choose(X, y, gamma=[1.0], C=[1.0, 10.0], cv=3, scoring="balanced_accuracy", sample_weight=weight)
+        assert np.nanmax(model.scores_) > 0.8
+        model.choose(X, y, gamma=[1.0], C=[1.0], cv=3, scoring=lambda m, A, b: m.score(A, b))
+        assert model.scores_.shape == (1, 1, 3)
+
+    def test_the_default_grid_is_round_scale_whatever_gamma_is(self, moons):
+        X, y = moons
+        first = NystromSVC(n_basis=30, random_state=0).choose(X, y, C=[1.0], cv=3)
+        assert first.gammas_[2] == pytest.approx(1.0 / (2 * X.var()))
+        again = NystromSVC(gamma=123.0, n_basis=30, random_state=0).choose(X, y, C=[1.0], cv=3)
+        assert np.array_equal(first.gammas_, again.gammas_)
+
+    def test_a_fit_forgets_the_choice(self, moons):
+        model = NystromSVC(n_basis=30).choose(*moons, gamma=[1.0], C=[1.0], cv=3)
+        assert not hasattr(model.fit(*moons), "scores_")
+
     def test_bad_grids(self, moons):
         X, y = moons
+        for scoring in (5, "nonsense"):
+            with pytest.raises(ValueError, match="scoring"):
+                NystromSVC().choose(X, y, scoring=scoring)
+        for wrong in (2, 2.0, [[1.0]]):
+            with pytest.raises(ValueError, match="gamma: a list of at least one number"):
+                NystromSVC().choose(X, y, gamma=wrong)
         with pytest.raises(ValueError, match="gamma: values must increase"):
             NystromSVC().choose(X, y, gamma=[2.0, 1.0])
         with pytest.raises(ValueError, match="C: every C must be positive"):

@@ -19,7 +19,7 @@ from .progress import FitProgress, runs_callbacks
 from .shapes import ShapeFunctions
 from .solvers import SolveResult
 from .threads import thread_count
-from .training import Prepared, costs, one_against_rest, prepare, row_weights
+from .training import Labelled, Prepared, costs, prepare
 
 Array = NDArray[np.float64]
 
@@ -152,16 +152,14 @@ class AdditiveSVC(OneAgainstRest):
     @runs_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> AdditiveSVC:
         """Fit to X, (n_samples, n_features) dense or sparse, and labels y; `sample_weight` is a factor of C."""
-        X, y, weight = validation.check_training_data(self, X, y, sample_weight)
-        classes, number = validation.check_classes(self, y)
+        data = Labelled.of(self, X, y, sample_weight)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        prepared = prepare(self, self.kernel, X, weight, seed)
-        cost = costs(self.C, row_weights(self.class_weight, classes, number, weight))
-        names, signs = one_against_rest(classes, number)
-        progress = FitProgress(self, names, self.max_iter, int(self.verbose))
-        results = self._solve([prepared.problem(sign, cost) for sign in signs], progress, seed)
+        prepared = prepare(self, self.kernel, data.X, data.weight, seed)
+        cost = costs(self.C, data.weights)
+        progress = FitProgress(self, data.names, self.max_iter, int(self.verbose))
+        results = self._solve([prepared.problem(sign, cost) for sign in data.signs], progress, seed)
         progress.end(self.tol)
-        self._keep(results, classes, prepared)
+        self._keep(results, data.classes, prepared)
         return self
 
     def _keep(self, results: list[SolveResult], classes: NDArray[Any], prepared: Prepared) -> None:

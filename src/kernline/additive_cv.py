@@ -15,12 +15,12 @@ from sklearn.metrics import get_scorer_names
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from . import kernels, tables, validation
+from . import kernels, tables
 from .additive import AdditiveSVC
 from .cross_validation import Fold, Path, Scoring, folds_of, follow, grid_of, highest
 from .encoding import Scale
 from .progress import FitProgress, runs_callbacks
-from .training import costs, one_against_rest, prepare, row_weights
+from .training import Labelled, costs, prepare
 
 
 class AdditiveSVCCV(AdditiveSVC):
@@ -124,32 +124,29 @@ class AdditiveSVCCV(AdditiveSVC):
         """Choose C and kernel, and fit to X, dense or sparse, and labels y; `sample_weight` is a factor of C."""
         Cs, choices = grid_of(self.Cs), self._checked_kernels()
         labels = np.ravel(np.asarray(y))
-        X, y, weight = validation.check_training_data(self, X, y, sample_weight)
-        classes, number = validation.check_classes(self, y)
-        folds = folds_of(self.cv, labels, sample_weight, classes, number)
+        data = Labelled.of(self, X, y, sample_weight)
+        folds = folds_of(self.cv, labels, sample_weight, data)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        weights = row_weights(self.class_weight, classes, number, weight)
-        names, signs = one_against_rest(classes, number)
-        _ = costs(Cs[0], weights), costs(Cs[-1], weights)  # refuses what float32 cannot hold
+        _ = costs(Cs[0], data.weights), costs(Cs[-1], data.weights)  # refuses what float32 cannot hold
 
-        tasks = _names_of_tasks(choices, folds, names, Cs)
-        progress = FitProgress(self, tasks + names, self.max_iter, int(self.verbose))
-        scoring = Scoring(self.scoring, X, y, classes, weight)
+        tasks = _names_of_tasks(choices, folds, data.names, Cs)
+        progress = FitProgress(self, tasks + data.names, self.max_iter, int(self.verbose))
+        scoring = Scoring(self.scoring, data)
         scores = np.full((len(choices), Cs.size, len(folds)), np.nan)
         best: tuple[float, int] = (-np.inf, 0)  # mean score, and minus the number of its C
         for k, kernel in enumerate(choices):
-            candidate = prepare(self, kernel, X, weight, seed)
-            path = Path(candidate, folds, signs, weights, Cs)
+            candidate = prepare(self, kernel, data.X, data.weight, seed)
+            path = Path(candidate, folds, data, Cs)
             scores[k] = follow(self, path, scoring, progress, seed, k * len(tasks) // len(choices))
             found = highest(scores[k])
             if found > best:
                 best, self.kernel_, prepared = found, kernel, candidate
         self.Cs_, self.scores_ = Cs, scores
         self.best_score_, self.C_ = best[0], float(Cs[-best[1]])
-        problems = [prepared.problem(sign, self.C_ * weights) for sign in signs]
+        problems = [prepared.problem(sign, self.C_ * data.weights) for sign in data.signs]
         results = self._solve(problems, progress, seed, first=len(tasks))
         progress.end(self.tol)
-        self._keep(results, classes, prepared)
+        self._keep(results, data.classes, prepared)
         return self
 
     def _kernels(self) -> list[Any]:

@@ -1,8 +1,9 @@
 """Which landmarks: the basis B of the Nyström approximation, chosen in time that does not grow faster than n.
 
 - "kmeans": the centres of a few rounds of k-means on a sample (Zhang, Tsang and Kwok, ICML 2008).
-- "l1": the candidates that an L1-regularised SVM on K(sample, candidates) gives a weight, for some class (Tsai, Yeh,
-  Lee and Wang, "Solving non-linear SVM in linear time?", Algorithm 2). It finds the size as well.
+- "l1": the candidates that an L1-regularised SVM (C = 1) on K(sample, candidates) gives a weight, for some class (Tsai,
+  Yeh, Lee and Wang, "Solving non-linear SVM in linear time?", Algorithm 2). It finds the size as well. Candidates and
+  sample are √n as published, but no fewer than 1,500, or three for each landmark asked for.
 - "leverage": drawn in proportion to their ridge leverage, how badly the others stand for them (Alaoui and Mahoney,
   2015).
 - "random": drawn with equal chances.
@@ -23,8 +24,9 @@ from sklearn.svm import LinearSVC
 from threadpoolctl import threadpool_limits
 
 from .pairwise import PairKernel
-from .points import Points
+from .points import Points, plain
 from .sources import value_range
+from .training import one_against_rest
 
 Rows = NDArray[np.int64]
 
@@ -77,16 +79,20 @@ def _draw(X: Any, size: int, random: np.random.RandomState) -> Rows:
 
 def _centres(sample: Any, X: Any, n_basis: int, random: np.random.RandomState) -> Points:
     low, high, _ = value_range(sample)
+    sample = plain(sample)
+    middle = np.zeros(1) if sp.issparse(sample) else sample.mean(axis=0, dtype=np.float64)
     if max(-low, high) < _FLOAT32_BELOW:
-        sample = sample.astype(np.float32)
+        sample = (sample if sp.issparse(sample) else sample - middle).astype(np.float32)
+    else:
+        middle = np.zeros(1)
     means = KMeans(n_basis, init="random", n_init=1, max_iter=_ROUNDS, random_state=random)
     with warnings.catch_warnings(), threadpool_limits(1):  # its sums would depend on the number of threads
         # Fewer distinct rows than centres: some centres coincide, and the map leaves the copies out.
         warnings.simplefilter("ignore", ConvergenceWarning)
-        centres = means.fit(sample).cluster_centers_.astype(X.dtype if X.dtype.kind == "f" else np.float64)
+        centres = means.fit(sample).cluster_centers_ + middle
     if low >= 0.0:
         centres = np.maximum(centres, 0.0)  # their sums may fall short of it by a rounding
-    return _points(centres, X)
+    return _points(centres.astype(X.dtype if X.dtype.kind == "f" else np.float64), X)
 
 
 def _by_l1(
@@ -102,10 +108,13 @@ def _by_l1(
     candidates = _points(X[rows], X)
     sample = _of_every_class(number, _draw(X, size, random))
     features = kernel(X[sample], candidates)
-    model = LinearSVC(penalty="l1", dual=False, tol=0.01, random_state=random)
+    weights = np.zeros(len(candidates))
+    model = LinearSVC(penalty="l1", dual=False, tol=0.01, random_state=random.randint(2**31 - 1))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # which columns are not zero shows long before
-        weights = np.abs(model.fit(features, number[sample]).coef_).sum(axis=0)
+        # A class at a time, so that Ctrl-C is heard; not in threads, as LIBLINEAR's random numbers are the process's.
+        for _, signs in zip(*one_against_rest(np.unique(number), number), strict=True):
+            weights += np.abs(model.fit(features, signs[sample]).coef_[0])
     chosen = np.flatnonzero(weights)
     if n_basis is None:
         return candidates[chosen] if chosen.size else candidates

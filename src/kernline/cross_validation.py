@@ -29,7 +29,7 @@ from .native import native_table
 from .progress import FitProgress
 from .solvers import DualCD, SolveResult
 from .threads import run_tasks, thread_count
-from .training import TrainingRows
+from .training import Labelled, TrainingRows
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.int32]
@@ -55,13 +55,12 @@ class Path:
 
     rows: TrainingRows
     folds: list[Fold]
-    signs: list[Array]
-    weights: Array
+    labelled: Labelled
     Cs: Array
 
     def problem(self, fold: int, label: int, c: int) -> Any:
         """One class of one fold at one C."""
-        return self.rows.problem(self.signs[label], self.Cs[c] * self.weights, self.folds[fold].train)
+        return self.rows.problem(self.labelled.signs[label], self.Cs[c] * self.labelled.weights, self.folds[fold].train)
 
     def values(self, fold: int, result: SolveResult) -> Array:
         """f(x_i) of the fold's held-out rows."""
@@ -78,7 +77,7 @@ def follow(model: Any, path: Path, scoring: Scoring, progress: FitProgress, seed
 
     `model` is the estimator, for its settings.
     """
-    n_classes, interrupted = len(path.signs), threading.Event()
+    n_classes, interrupted = len(path.labelled.signs), threading.Event()
     n_tasks = len(path.folds) * n_classes
     available = thread_count(model.n_jobs)
     tol = min(_LOOSER * model.tol, max(model.tol, _LOOSEST))
@@ -132,17 +131,14 @@ class Scoring:
     """Score of held-out rows by their values f(x), (n_test, n_problems)."""
 
     scoring: Any
-    X: Any
-    y: NDArray[Any]
-    classes: NDArray[Any]
-    weight: Array | None
+    data: Labelled
 
     def __call__(self, rows: Rows, values: NDArray[np.float32]) -> float:
         """The score of these rows, of values f(x)."""
-        model = _HeldOut(self.classes, values)
-        weight = None if self.weight is None else self.weight[rows]
+        model = _HeldOut(self.data.classes, values)
+        weight = None if self.data.weight is None else self.data.weight[rows]
         if self.scoring is None:
-            return float(np.average(model.predict(values) == self.y[rows], weights=weight))
+            return float(np.average(model.predict(values) == self.data.y[rows], weights=weight))
         score = self._by_scorer(model, rows, weight)
         if not np.isfinite(score):
             raise ValueError("scoring: a score of held-out rows is not a finite number, so no C can be chosen by it.")
@@ -152,7 +148,7 @@ class Scoring:
         named = isinstance(self.scoring, str)
         scorer = get_scorer(self.scoring) if named else self.scoring
         options = {"sample_weight": weight} if named and weight is not None else {}
-        return float(scorer(model, self.X[rows], self.y[rows], **options))
+        return float(scorer(model, self.data.X[rows], self.data.y[rows], **options))
 
 
 @dataclass(frozen=True)
@@ -207,10 +203,9 @@ def increasing(values: Any, name: str, allowed: str = "a list") -> Array:
     return grid
 
 
-def folds_of(
-    cv: Any, labels: NDArray[Any], sample_weight: Any, classes: NDArray[Any], number: NDArray[np.int64]
-) -> list[Fold]:
+def folds_of(cv: Any, labels: NDArray[Any], sample_weight: Any, data: Labelled) -> list[Fold]:
     """The folds, as rows of the data that has rows of weight zero left out; the split is of the data as given."""
+    classes, number = data.classes, data.number
     kept = np.ones(labels.size, dtype=bool)
     if number.size < labels.size:
         kept = np.asarray(sample_weight, dtype=np.float64) > 0.0

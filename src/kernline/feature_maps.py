@@ -207,7 +207,7 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             number = validation.check_classes(self, y)[1]
         else:
             X = validate_data(self, X, **options)
-        self._map = fit_map(self, validation.canonical(X), number, check_random_state(self.random_state))
+        self._map = fit_map(self, validation.canonical(X), number, check_random_state(self.random_state), self.gamma)
         self.basis_, self.root_ = self._map.points.X, self._map.root
         self.gamma_, self.n_dropped_ = self._map.kernel.gamma, self._map.n_dropped
         return self

@@ -1,8 +1,9 @@
 """The Nyström map: z(x) = K(x, B) T with T Tᵀ = K(B, B)⁻¹, so that z(x)·z(y) approximates K(x, y).
 
-T comes from the Cholesky factorisation with pivoting, P K(B, B) Pᵀ = L Lᵀ and T = L⁻ᵀ, which stops when no landmark
-left adds anything: copies of others, and in a kernel that is not positive definite those that make it so, are left out
-of the basis. T is triangular: the map costs half the product with a root from eigenvectors.
+T comes from the Cholesky factorisation with pivoting of the kernel scaled to K(b, b) = 1: with D the diagonal of
+K(B, B), P D^-½ K(B, B) D^-½ Pᵀ = L Lᵀ and T = D^-½ L⁻ᵀ. It stops when no landmark left adds anything: copies of others,
+and in a kernel that is not positive definite those that make it so, are left out of the basis. T is triangular: the map
+costs half the product with a root from eigenvectors.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ from scipy.linalg import lapack, solve_triangular
 
 from .pairwise import PairKernel
 from .points import Points, Precision, Values, precision_of
-from .threads import run_tasks
+from .threads import one_blas_thread, run_tasks
 
 Array = NDArray[np.float64]
 
@@ -44,17 +45,22 @@ class LandmarkMap:
     @classmethod
     def fit(cls, kernel: PairKernel, points: Points) -> LandmarkMap:
         """Factorise K(B, B)."""
-        gram = kernel(points.X, points, np.float64)
-        largest = float(gram.diagonal().max())
-        if not largest > 0.0:
-            raise ValueError(
-                f"kernel: K(b, b) is at most {largest:.3g} for every landmark b, so that nothing can be learnt. Check "
-                "the kernel and its parameters."
-            )
-        factor, pivots, rank, _ = lapack.dpstrf(gram, tol=_NOTHING_NEW * largest, lower=1)
-        kept = pivots[:rank] - 1
-        lower = np.tril(factor[:rank, :rank])
-        root = solve_triangular(lower, np.eye(rank), lower=True).T
+        with one_blas_thread:
+            gram = kernel(points.X, points, np.float64)
+            diagonal = gram.diagonal()
+            usable = np.flatnonzero(diagonal > np.finfo(np.float64).tiny)
+            if not usable.size:
+                raise ValueError(
+                    f"K(b, b) is at most {diagonal.max():.3g} for every landmark b, so that nothing can be learnt. "
+                    "Check the kernel, its parameters, and that X is not all zeros."
+                )
+            scale = 1.0 / np.sqrt(diagonal[usable])
+            scaled = scale[:, None] * gram[np.ix_(usable, usable)] * scale
+            factor, pivots, rank, _ = lapack.dpstrf(scaled, tol=_NOTHING_NEW, lower=1)
+            order = pivots[:rank] - 1
+            lower = np.tril(factor[:rank, :rank])
+            root = scale[order][:, None] * solve_triangular(lower, np.eye(rank), lower=True).T
+        kept = usable[order]
         return cls(kernel, points[kept], root, kept, len(points) - rank)
 
     @property

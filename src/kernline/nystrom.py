@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -10,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import _fit_context
+from sklearn.metrics import get_scorer_names
 from sklearn.utils import check_array, check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -17,7 +19,7 @@ from sklearn.utils.validation import check_is_fitted
 from . import basis as basis_of
 from . import pairwise, validation
 from .classifier import OneAgainstRest
-from .cross_validation import Path, Scoring, folds_of, follow, highest, increasing
+from .cross_validation import Fold, Path, Scoring, folds_of, follow, highest, increasing
 from .encoding import EncodedData
 from .landmarks import LandmarkMap, blocks, run_blocks, values
 from .native import row_norms
@@ -27,7 +29,7 @@ from .progress import FitProgress, logger, runs_callbacks
 from .solvers import BlockProblems, Blockwise, SolveResult
 from .tables import linear_pair
 from .threads import one_blas_thread, thread_count
-from .training import TrainingRows, costs, one_against_rest, row_weights
+from .training import LARGEST, Labelled, TrainingRows, costs, intercept_constant
 
 Array = NDArray[np.float64]
 
@@ -36,7 +38,10 @@ _SAMPLE = 500
 # Values of the features of a block where they are not stored: 16 MB.
 _BLOCK_VALUES = 4_000_000
 # The γ that `choose` tries where none are given, as multiples of gamma="scale", and the C.
-_GAMMAS, _CS = 2.0 ** np.arange(-2, 3), np.geomspace(0.1, 100.0, 7)
+_GAMMAS, _CS = np.array([0.25, 0.5, 1.0, 2.0, 4.0]), np.geomspace(0.1, 100.0, 7)
+
+# What `choose` adds to the fitted attributes.
+_CHOICE = ("gammas_", "Cs_", "scores_", "best_score_")
 
 KERNEL_CONSTRAINTS: dict[str, list[Any]] = {
     "kernel": [StrOptions(set(pairwise.NAMES)), callable],
@@ -60,16 +65,18 @@ class NystromSVC(OneAgainstRest):
     ----------
     kernel : str, a kernels object or callable, default="rbf"
         "rbf", "poly", "sigmoid", "laplacian"; "exp-chi2", exp(−γ Σ (x − y)²/(x + y)), for histograms; an additive
-        kernel ("chi2", "intersection", …), a name of scikit-learn's pairwise kernels, or a function of two matrices.
+        kernel ("chi2", "intersection", …), a name of scikit-learn's pairwise kernels, or a function of two
+        matrices, sparse where X is (landmarks from k-means are dense), that returns K between their rows.
     gamma : "scale" or float, default="scale"
         exp(−γ ‖x − y‖²), (γ x·y + coef0)^degree, tanh(γ x·y + coef0). "scale" is 1 / (n_features · X.var()) as in SVC;
         for "exp-chi2" and "laplacian" 1 over the mean distance. Kernels without a width are multiplied by it; "scale"
         makes the mean of their K(x, x) one.
     basis : {"kmeans", "l1", "leverage", "random"} or array of landmarks, default="kmeans"
-        "l1" keeps those candidates that an L1-regularised SVM has a use for, and finds their number itself.
+        k-means was the most accurate at equal size on the data we measured. "l1" keeps those of √n candidates, at least
+        1,500, that an L1-regularised SVM (of C = 1, without weights) has a use for, and finds their number itself.
     n_basis : int or None, default=None
-        Landmarks; more are more accurate, in time that grows with their number up to its square. None is 500, or what
-        "l1" finds. Never more than rows; copies are left out.
+        Landmarks; more are more accurate, in time n · n_basis² + n_basis³ at most. None is 500, or what "l1" finds.
+        Never more than rows; copies are left out.
     C : float, default=1.0
         Cost of a margin violation; smaller is smoother.
     degree, coef0 : float, default=3.0 and 1.0
@@ -166,27 +173,35 @@ class NystromSVC(OneAgainstRest):
     @runs_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> NystromSVC:
         """Fit to X, (n_samples, n_features) dense or sparse, and labels y; `sample_weight` is a factor of C."""
-        X, y, weight = validation.check_training_data(self, X, y, sample_weight)
-        classes, number = validation.check_classes(self, y)
-        cost = costs(self.C, row_weights(self.class_weight, classes, number, weight))
-        names, signs = one_against_rest(classes, number)
-        progress = FitProgress(self, names, self.max_iter, int(self.verbose))
-        random = check_random_state(self.random_state)
-        landmarks = fit_map(self, X, number, random)
-        if self.verbose:
-            kept, dropped, gamma = landmarks.width, landmarks.n_dropped, landmarks.kernel.gamma
-            logger.info("%d landmarks, %d left out; gamma %.4g", kept, dropped, gamma)
-        seed = int(random.randint(2**31 - 1))
-        constant = self._intercept_square(landmarks.kernel, X)
-        if self.store_features:
-            rows = self._rows(landmarks.features(X, thread_count(self.n_jobs)), constant)
-            results = self._solve([rows.problem(sign, cost) for sign in signs], progress, seed)
-        else:
-            results = self._solve_in_blocks(landmarks, X, signs, cost, constant, progress, seed)
-        progress.end(self.tol)
-        self._keep(results, classes, landmarks)
+        data = Labelled.of(self, X, y, sample_weight)
+        for name in _CHOICE:
+            self.__dict__.pop(name, None)  # what `choose` found on other data
+        progress = FitProgress(self, data.names, self.max_iter, int(self.verbose))
+        self._train(data, self.gamma, costs(self.C, data.weights), progress)
         return self
 
+    def _train(self, data: Labelled, gamma: float | str, cost: Array, progress: FitProgress, first: int = 0) -> None:
+        """Fit at this γ and these C_i; `first` is the number of the first problem in `progress`."""
+        random, n_threads = check_random_state(self.random_state), thread_count(self.n_jobs)
+        landmarks = fit_map(self, data.X, data.number, random, gamma)
+        if self.verbose:
+            kept, dropped, number = landmarks.width, landmarks.n_dropped, landmarks.kernel.gamma
+            logger.info("%d landmarks, %d left out; gamma %.4g", kept, dropped, number)
+        seed = int(random.randint(2**31 - 1))
+        constant = self._intercept_constant(landmarks, data.X)
+        if self.store_features:
+            rows = self._rows(landmarks.features(data.X, n_threads), constant)
+            results = self._solve([rows.problem(sign, cost) for sign in data.signs], progress, seed, first)
+        else:
+            problems = self._blocks(landmarks, data, cost, constant)
+            watches = [progress.problem(first + index) for index in range(len(data.signs))]
+            results = Blockwise(self.tol, self.max_iter, seed, n_threads).solve(problems, watches, threading.Event())
+            for watch, result in zip(watches, results, strict=True):
+                watch.end(result)
+        progress.end(self.tol)
+        self._keep(results, data.classes, landmarks)
+
+    @runs_callbacks
     def choose(
         self,
         X: Any,
@@ -214,84 +229,85 @@ class NystromSVC(OneAgainstRest):
         cv, scoring : as for AdditiveSVCCV
         """
         self._validate_params()
-        labels = np.ravel(np.asarray(y))
-        rows, targets, weight = validation.check_training_data(self, X, y, sample_weight)
-        classes, number = validation.check_classes(self, targets)
-        folds = folds_of(cv, labels, sample_weight, classes, number)
-        weights = row_weights(self.class_weight, classes, number, weight)
-        names, signs = one_against_rest(classes, number)
+        if not (scoring is None or callable(scoring) or scoring in get_scorer_names()):
+            raise ValueError(f"scoring: {scoring!r} is neither the name of a scorer of scikit-learn nor callable.")
+        data = Labelled.of(self, X, y, sample_weight)
+        folds = folds_of(cv, np.ravel(np.asarray(y)), sample_weight, data)
         Cs = _CS if C is None else increasing(C, "C")
-        _ = costs(Cs[0], weights), costs(Cs[-1], weights)  # refuses what float32 cannot hold
-        random = check_random_state(self.random_state)
-        kernel = _kernel(self, rows)
+        _ = costs(Cs[0], data.weights), costs(Cs[-1], data.weights)  # refuses what float32 cannot hold
+        kernel = _kernel(self, data.X, "scale")
         gammas = _GAMMAS * kernel.gamma if gamma is None else increasing(gamma, "gamma")
-        points = _landmarks(self, kernel.with_gamma(float(gammas[gammas.size // 2])), rows, number, random)
-        base = np.empty((rows.shape[0], len(points)), dtype=np.float32)
-
-        def fill(part: slice) -> None:
-            base[part] = kernel.base(rows[part], points)
-
-        n_threads = thread_count(self.n_jobs)
-        run_blocks(fill, rows.shape[0], max(rows.shape[1], len(points)), n_threads)
         tasks = [
             f"gamma={g:.3g}, fold {fold}, {name}, C={c:.3g}"
             for g in gammas
             for fold in range(len(folds))
-            for name in names
+            for name in data.names
             for c in Cs
         ]
-        progress = FitProgress(None, tasks, self.max_iter, int(self.verbose))
-        score = Scoring(scoring, rows, targets, classes, weight)
-        scores = np.full((gammas.size, Cs.size, len(folds)), np.nan)
-        for g, value in enumerate(gammas):
-            landmarks = LandmarkMap.fit(kernel.with_gamma(float(value)), points)
-            features = landmarks.features_of_base(base, n_threads)
-            ready = self._rows(features, self._intercept_square(landmarks.kernel, rows))
-            path = Path(ready, folds, signs, weights, Cs)
-            scores[g] = follow(self, path, score, progress, g, g * len(tasks) // gammas.size)
+        progress = FitProgress(self, tasks + data.names, self.max_iter, int(self.verbose))
+        scores = self._search(kernel, data, folds, gammas, Cs, Scoring(scoring, data), progress)
         found = [highest(of_gamma) for of_gamma in scores]
         best = max(range(gammas.size), key=lambda g: found[g])
-        self.set_params(gamma=float(gammas[best]), C=float(Cs[-found[best][1]]))
-        self.fit(X, y, sample_weight)
+        best_gamma, best_C = float(gammas[best]), float(Cs[-found[best][1]])
+        self._train(data, best_gamma, costs(best_C, data.weights), progress, first=len(tasks))
+        self.set_params(gamma=best_gamma, C=best_C)
         self.gammas_, self.Cs_, self.scores_, self.best_score_ = gammas, Cs, scores, found[best][0]
         return self
 
-    def _intercept_square(self, kernel: PairKernel, X: Any) -> float:
-        """The kernel's constant: the square of intercept_scaling, times the mean of K(x, x)."""
-        if not self.fit_intercept:
-            return 0.0
-        return float(self.intercept_scaling) ** 2 * float(kernel.diagonal(_sample(X)).mean())
+    def _search(
+        self,
+        kernel: PairKernel,
+        data: Labelled,
+        folds: list[Fold],
+        gammas: Array,
+        Cs: Array,
+        scoring: Scoring,
+        progress: FitProgress,
+    ) -> Array:
+        """Scores of held-out rows, (n_gammas, n_Cs, n_folds)."""
+        random, n_threads = check_random_state(self.random_state), thread_count(self.n_jobs)
+        points = _landmarks(self, kernel.with_gamma(float(gammas[gammas.size // 2])), data.X, data.number, random)
+        base = np.empty((data.X.shape[0], len(points)), dtype=np.float32)
+        precision = kernel.with_gamma(float(gammas[-1])).precision(points)
+
+        def fill(rows: slice) -> None:
+            base[rows] = kernel.base(data.X[rows], points, precision)
+
+        run_blocks(fill, data.X.shape[0], max(data.X.shape[1], len(points)), n_threads)
+        seed = int(random.randint(2**31 - 1))
+        scores = np.full((gammas.size, Cs.size, len(folds)), np.nan)
+        n_tasks = len(folds) * len(data.names) * Cs.size
+        for g, gamma in enumerate(gammas):
+            landmarks = LandmarkMap.fit(kernel.with_gamma(float(gamma)), points)
+            rows = self._rows(landmarks.features_of_base(base, n_threads), self._intercept_constant(landmarks, data.X))
+            scores[g] = follow(self, Path(rows, folds, data, Cs), scoring, progress, seed, g * n_tasks)
+        return scores
+
+    def _intercept_constant(self, landmarks: LandmarkMap, X: Any) -> float:
+        """What the kernel gains for the intercept, by the mean of z(x)·z(x): never negative, whatever the kernel is."""
+        mean = float(np.square(landmarks.features(_sample(X), 1, np.float64)).sum(axis=1).mean())
+        if not mean < LARGEST:
+            raise ValueError(
+                f"K(x, x) is {mean:.3g} on average, too large for float32. Scale the data, or lower gamma or degree."
+            )
+        return intercept_constant(self, mean or 1.0)
 
     def _rows(self, features: NDArray[np.float32], intercept_square: float) -> TrainingRows:
         data, scales = EncodedData(features.shape, features), np.ones(features.shape[1])
         norms = row_norms(data, linear_pair(), scales, thread_count(self.n_jobs)) + intercept_square
         return TrainingRows(data, linear_pair(), scales, norms, intercept_square, self.loss)
 
-    def _solve_in_blocks(
-        self,
-        landmarks: LandmarkMap,
-        X: Any,
-        signs: list[Array],
-        cost: Array,
-        intercept_square: float,
-        progress: FitProgress,
-        seed: int,
-    ) -> list[SolveResult]:
+    def _blocks(self, landmarks: LandmarkMap, data: Labelled, cost: Array, constant: float) -> BlockProblems:
         n_threads = thread_count(self.n_jobs)
-        problems = BlockProblems(
-            features=lambda rows: landmarks.features(X[rows], n_threads),
-            blocks=blocks(X.shape[0], landmarks.width, _BLOCK_VALUES),
+        return BlockProblems(
+            features=lambda rows: landmarks.features(data.X[rows], n_threads),
+            blocks=blocks(data.X.shape[0], landmarks.width, _BLOCK_VALUES),
             width=landmarks.width,
-            signs=signs,
+            signs=data.signs,
             cost=cost,
-            intercept_square=intercept_square,
+            intercept_square=constant,
             loss=self.loss,
         )
-        watches = [progress.problem(index) for index in range(len(signs))]
-        results = Blockwise(self.tol, self.max_iter, seed, n_threads).solve(problems, watches, threading.Event())
-        for watch, result in zip(watches, results, strict=True):
-            watch.end(result)
-        return results
 
     def _keep(self, results: list[SolveResult], classes: NDArray[Any], landmarks: LandmarkMap) -> None:
         self.classes_ = classes
@@ -299,7 +315,7 @@ class NystromSVC(OneAgainstRest):
         self.gamma_ = landmarks.kernel.gamma
         self.n_dropped_ = landmarks.n_dropped
         self.dual_coef_ = landmarks.coefficients(np.stack([result.weights[:, 0] for result in results]))
-        self._kernel, self._points = landmarks.kernel, landmarks.points
+        self._kernel, self._points = landmarks.kernel, replace(landmarks.points)  # without what training needed of them
 
     @property
     def basis_(self) -> Any:
@@ -318,19 +334,19 @@ class NystromSVC(OneAgainstRest):
         return tags
 
 
-def fit_map(model: Any, X: Any, number: NDArray[np.int64] | None, random: np.random.RandomState) -> LandmarkMap:
+def fit_map(
+    model: Any, X: Any, number: NDArray[np.int64] | None, random: np.random.RandomState, gamma: float | str
+) -> LandmarkMap:
     """The map of a model's kernel and basis, fitted to validated rows of class numbers `number`."""
-    kernel = _kernel(model, X)
-    points = _landmarks(model, kernel, X, number, random)
-    with one_blas_thread:
-        return LandmarkMap.fit(kernel, points)
+    kernel = _kernel(model, X, gamma)
+    return LandmarkMap.fit(kernel, _landmarks(model, kernel, X, number, random))
 
 
-def _kernel(model: Any, X: Any) -> PairKernel:
-    """The model's kernel, with its γ as a number."""
+def _kernel(model: Any, X: Any, gamma: float | str) -> PairKernel:
+    """The model's kernel, with γ as a number."""
     kernel = pairwise.get(model.kernel, model.degree, model.coef0)
     validation.check_rows(model, X, kernel.nonnegative_for)
-    return kernel.with_gamma(kernel.scale(X, _sample(X)) if model.gamma == "scale" else float(model.gamma))
+    return kernel.with_gamma(kernel.scale(X, _sample(X)) if gamma == "scale" else float(gamma))
 
 
 def _landmarks(
@@ -345,7 +361,7 @@ def _landmarks(
         raise ValueError(f"basis: the landmarks have {given.shape[1]} columns, and X has {X.shape[1]}.")
     given = validation.canonical(given)
     validation.check_rows(model, given, kernel.nonnegative_for)
-    return Points.of(given, centred=not sp.issparse(X) and not sp.issparse(given))
+    return Points.of(given, centred=not sp.issparse(X))
 
 
 def _sample(X: Any) -> Any:

@@ -16,12 +16,16 @@ from numpy.typing import NDArray
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, manhattan_distances, pairwise_kernels
 
 from . import kernels
-from .points import Points, Precision, Values
+from .points import Points, Precision, Values, plain
 
 Array = NDArray[np.float64]
 
 # scikit-learn has two names for one.
 _ALIASES = {"polynomial": "poly"}
+# One that is zero at K(x, x), and so no kernel for landmarks.
+_REFUSED = {"additive_chi2"}
+# γ ‖x‖² at which a rounding of float32 changes K by about 10⁻⁴.
+_COARSEST = 1e3
 
 
 @dataclass(frozen=True)
@@ -37,11 +41,21 @@ class PairKernel:
 
     def __call__(self, X: Any, points: Points, dtype: Precision = np.float32) -> Values:
         """K(x_i, b_j), (rows of X) × (landmarks)."""
-        return self.curve(self.base(X, points, dtype), points)
+        return self.curve(self.base(X, points, self.precision(points, dtype)), points).astype(dtype, copy=False)
 
     def base(self, X: Any, points: Points, dtype: Precision = np.float32) -> Values:
         """What does not depend on gamma, degree and coef0."""
         return _FORMS[self.kind][0](self, X, points, dtype)
+
+    def precision(self, points: Points, dtype: Precision = np.float32) -> Precision:
+        """What the base is computed in: float64, where the differences in float32 would show in K.
+
+        ‖x‖² + ‖b‖² − 2 x·b is off by a rounding of its largest term, which a narrow kernel far from the centre
+        magnifies.
+        """
+        if self.kind == "rbf" and self.gamma * points.unit**2 * points.largest_norm > _COARSEST:
+            return np.float64
+        return dtype
 
     def curve(self, base: Values, points: Points) -> Values:
         """K from its base, which is overwritten."""
@@ -56,8 +70,10 @@ class PairKernel:
 
     def diagonal(self, X: Any) -> Array:
         """K(x_i, x_i)."""
+        if _FORMS[self.kind][1] in (_rbf, _exponential):
+            return np.ones(X.shape[0])
         blocks = [X[begin : begin + 64] for begin in range(0, X.shape[0], 64)]
-        return np.concatenate([np.diagonal(self(block, Points.of(block, centred=False))) for block in blocks])
+        return np.concatenate([np.diagonal(self(block, Points.of(block), np.float64)) for block in blocks])
 
     def with_gamma(self, gamma: float) -> PairKernel:
         """The same kernel of another γ."""
@@ -73,7 +89,7 @@ class PairKernel:
             return _positive(1.0, X.shape[1] * _variance(X))
         if self.kind == "factor":
             return _positive(1.0, float(self.with_gamma(1.0).diagonal(sample).mean()))
-        return _positive(1.0, float(self.base(sample, Points.of(sample, centred=False)).mean()))
+        return _positive(1.0, float(self.base(sample, Points.of(sample), np.float64).mean()))
 
 
 def _positive(numerator: float, denominator: float) -> float:
@@ -109,7 +125,7 @@ def _exponential(kernel: PairKernel, base: Values, points: Points) -> Values:
 
 
 def _manhattan(kernel: PairKernel, X: Any, points: Points, dtype: Precision) -> Values:
-    return manhattan_distances(X, points.X).astype(dtype, copy=False)
+    return manhattan_distances(plain(X), plain(points.X)).astype(dtype, copy=False)
 
 
 def _chi2_distance(kernel: PairKernel, X: Any, points: Points, dtype: Precision) -> Values:
@@ -139,7 +155,8 @@ def _tanh(kernel: PairKernel, base: Values, points: Points) -> Values:
 
 def _function(kernel: PairKernel, X: Any, points: Points, dtype: Precision) -> Values:
     assert kernel.function is not None
-    gram = np.asarray(kernel.function(X, points.X))
+    gram = kernel.function(plain(X), plain(points.X))
+    gram = gram.toarray() if sp.issparse(gram) else np.asarray(gram)
     if gram.shape != (X.shape[0], len(points)):
         raise ValueError(
             f"kernel: the function must return a matrix of {X.shape[0]} rows and {len(points)} columns, one entry a "
@@ -163,7 +180,7 @@ _FORMS: dict[str, tuple[Callable[..., Values], Callable[..., Values]]] = {
 }
 
 # Names that NystromSVC and NystromMap take.
-NAMES = sorted((set(_FORMS) - {"factor"}) | set(kernels.BY_NAME) | set(PAIRWISE_KERNEL_FUNCTIONS))
+NAMES = sorted((set(_FORMS) - {"factor"} | set(kernels.BY_NAME) | set(PAIRWISE_KERNEL_FUNCTIONS)) - _REFUSED)
 
 
 def get(kernel: Any, degree: float = 3.0, coef0: float = 1.0) -> PairKernel:

@@ -77,14 +77,21 @@ class Points:
         return _product(_scaled(X, None, self.size, dtype), columns)
 
     @cached_property
+    def largest_norm(self) -> float:
+        """The largest ‖b − center‖² / unit²."""
+        return float(_squared_norms(_scaled(self.X, self.center, self.unit, np.float64)).max(initial=0.0))
+
+    @cached_property
     def _moved(self) -> tuple[Any, Values]:
-        moved = _scaled(self.X, self.center, self.unit, np.float64)
-        return _columns(moved), _squared_norms(moved)
+        return self._for_distances(np.float64)
 
     @cached_property
     def _moved32(self) -> tuple[Any, Values]:
-        columns, norms = self._moved
-        return columns.astype(np.float32), norms.astype(np.float32)
+        return self._for_distances(np.float32)
+
+    def _for_distances(self, dtype: Precision) -> tuple[Any, Values]:
+        moved = _scaled(self.X, self.center, self.unit, dtype)
+        return _columns(moved), _squared_norms(moved)
 
     @cached_property
     def _raw(self) -> Any:
@@ -92,10 +99,18 @@ class Points:
 
     @cached_property
     def _raw32(self) -> Any:
-        return self._raw.astype(np.float32)
+        return _columns(_scaled(self.X, None, self.size, np.float32))
 
     def __getstate__(self) -> dict[str, Any]:
-        return {key: value for key, value in self.__dict__.items() if not key.startswith("_")}
+        return {name: getattr(self, name) for name in ("X", "center", "unit", "size")}
+
+
+def plain(X: Any) -> Any:
+    """Rows as other libraries like them: floating-point numbers, 32-bit indices where they suffice."""
+    X = X if X.dtype.kind == "f" else X.astype(np.float64)
+    if sp.issparse(X) and X.indices.dtype != np.int32 and max(X.nnz, *X.shape) < 2**31:
+        return sp.csr_array((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape)
+    return X
 
 
 def _rounded(center: Array) -> Array:

@@ -18,7 +18,7 @@ from .threads import thread_count
 Array = NDArray[np.float64]
 
 # What is computed in float32 must keep clear of its limits.
-_LARGEST = 1e30
+LARGEST = 1e30
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,28 @@ class Prepared(TrainingRows):
     gamma: float
 
 
+@dataclass(frozen=True)
+class Labelled:
+    """Validated rows with their labels, and the binary problems that these make, one against the rest."""
+
+    X: Any
+    y: NDArray[Any]
+    weight: Array | None  # sample_weight
+    classes: NDArray[Any]
+    number: NDArray[np.int64]  # of each row's class
+    weights: Array  # C_i / C
+    names: list[str]
+    signs: list[Array]
+
+    @classmethod
+    def of(cls, model: Any, X: Any, y: Any, sample_weight: Any) -> Labelled:
+        """Check what `fit` of the estimator `model` was given."""
+        X, y, weight = validation.check_training_data(model, X, y, sample_weight)
+        classes, number = validation.check_classes(model, y)
+        weights = row_weights(model.class_weight, classes, number, weight)
+        return cls(X, y, weight, classes, number, weights, *one_against_rest(classes, number))
+
+
 def prepare(model: Any, kernel_of_model: Any, X: Any, weight: Array | None, seed: int) -> Prepared:
     """Encode X for one kernel, with the settings of the estimator `model`."""
     kernel = kernels.get(kernel_of_model, model.p)
@@ -89,15 +111,12 @@ def _scaled(model: Any, encoder: Encoder, data: EncodedData, pair: tables.TableP
     norms = row_norms(data, pair, encoder.scales / unit, thread_count(model.n_jobs))
     mean = float(np.average(norms, weights=weight)) or 1.0
     factor = 1.0 / mean if model.gamma == "scale" else float(model.gamma) * unit
-    if not factor * norms.max(initial=0.0) < _LARGEST:
+    if not factor * norms.max(initial=0.0) < LARGEST:
         raise ValueError(
             f"gamma={model.gamma!r} makes K(x, x) as large as {factor * norms.max():.3g}, too large for float32. "
             "Pass gamma='scale', or scale the data."
         )
-    constant = float(model.intercept_scaling) if model.fit_intercept and pair.intercept else 0.0
-    intercept_square = constant * constant * factor * mean
-    if not intercept_square < _LARGEST:
-        raise ValueError(f"intercept_scaling={model.intercept_scaling:g} is too large for float32; try 10 at most.")
+    intercept_square = intercept_constant(model, factor * mean) if pair.intercept else 0.0
     return Prepared(
         data=data,
         encoder=encoder,
@@ -108,6 +127,14 @@ def _scaled(model: Any, encoder: Encoder, data: EncodedData, pair: tables.TableP
         intercept_square=intercept_square,
         loss=model.loss,
     )
+
+
+def intercept_constant(model: Any, mean: float) -> float:
+    """The constant that the kernel gains: intercept_scaling² times the mean of K(x, x)."""
+    constant = float(model.intercept_scaling) ** 2 * mean if model.fit_intercept else 0.0
+    if not constant < LARGEST:
+        raise ValueError(f"intercept_scaling={model.intercept_scaling:g} is too large for float32; try 10 at most.")
+    return constant
 
 
 def one_against_rest(classes: NDArray[Any], number: NDArray[np.int64]) -> tuple[list[str], list[Array]]:
@@ -128,9 +155,9 @@ def row_weights(class_weight: Any, classes: NDArray[Any], number: NDArray[np.int
 def costs(C: float, weights: Array) -> Array:
     """C_i, within the range of float32."""
     cost = C * weights
-    if not (cost.min() >= 1.0 / _LARGEST and cost.max() <= _LARGEST):
+    if not (cost.min() >= 1.0 / LARGEST and cost.max() <= LARGEST):
         raise ValueError(
             f"C times the weights ranges from {cost.min():.3g} to {cost.max():.3g}; float32 needs it between "
-            f"{1.0 / _LARGEST:g} and {_LARGEST:g}."
+            f"{1.0 / LARGEST:g} and {LARGEST:g}."
         )
     return cost
