@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import _check_sample_weight, assert_all_finite, validate_data
 
 from .encoding import ColumnRange, Encoder
 from .gram import canonical_csr
@@ -40,10 +40,15 @@ def check_new_data(estimator: Any, X: Any, encoder: Encoder) -> Any:
     """X to predict on, with the columns of the fit."""
     options = {"accept_sparse": "csr", "accept_large_sparse": True, "dtype": "numeric", "reset": False}
     X = canonical(validate_data(estimator, X, ensure_all_finite=False, **options))
-    # One pass over X, where scikit-learn's check and two looks for the range would be three.
-    low, high, finite = value_range(X, thread_count(getattr(estimator, "n_jobs", None)))
+    check_encodable(estimator, X, encoder, thread_count(getattr(estimator, "n_jobs", None)))
+    return X
+
+
+def check_encodable(estimator: Any, X: Any, encoder: Encoder, n_threads: int) -> None:
+    """Refuse values that the encoder has no code for. One pass over X, where scikit-learn's checks would be three."""
+    low, high, finite = value_range(X, n_threads)
     if not finite:
-        validate_data(estimator, X, **options)  # raises, in scikit-learn's words
+        assert_all_finite(X, estimator_name=type(estimator).__name__ if estimator is not None else None, input_name="X")
     if encoder.nonnegative_for and low < 0.0:
         _refuse_negative(estimator, ColumnRange.of(X), encoder.nonnegative_for)
     if sp.issparse(X) and not encoder.keeps_zeros:
@@ -53,7 +58,6 @@ def check_new_data(estimator: Any, X: Any, encoder: Encoder) -> Any:
         )
     if not encoder.clips and max(-low, high) > LARGEST_VALUE:
         raise ValueError(f"kernel='linear' takes values up to {LARGEST_VALUE:g}; X holds {max(-low, high):.6g}.")
-    return X
 
 
 def canonical(X: Any) -> Any:
