@@ -55,7 +55,7 @@ inline const char* read_whole(const char* p, std::int64_t& out) {
   return first.count ? p : nullptr;
 }
 
-// Whether digits (with a point, or none) from p on, times 10^exponent, are above 1: of numbers that no double can hold.
+// Whether digits (with a point, or none) from p on, times 10^exponent, are above 1: of a number that is out of range.
 inline bool is_large(const char* p, std::int64_t exponent) {
   std::int64_t place = 0;
   bool point = false, seen = false;
@@ -71,7 +71,7 @@ inline bool is_large(const char* p, std::int64_t exponent) {
   return seen && place + exponent > 0;
 }
 
-// Any decimal number: sign, digits with a point, exponent. Null if there is none at p, or if it rounds to infinity.
+// Any decimal number: sign, digits with a point, exponent. Null if there is none at p; what no double can hold is infinity.
 inline const char* read_any_number(const char* p, double& out) {
   const bool negative = *p == '-';
   if (*p == '+' || *p == '-') ++p;
@@ -97,9 +97,8 @@ inline const char* read_any_number(const char* p, double& out) {
   double value = 0.0;
   const auto [end, error] = std::from_chars(begin, p, value);
   if (error == std::errc::result_out_of_range) {
-    if (is_large(begin, exponent)) return nullptr;
-    value = 0.0;
-  } else if (error != std::errc{} || end != p || !(value <= std::numeric_limits<double>::max())) {
+    value = is_large(begin, exponent) ? std::numeric_limits<double>::infinity() : 0.0;
+  } else if (error != std::errc{} || end != p) {
     return nullptr;
   }
   out = negative ? -value : value;

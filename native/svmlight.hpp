@@ -185,14 +185,14 @@ class SvmlightPart {
     if (text.empty()) return fail("expected a label between commas, found none");
     double value = 0.0;
     const char* const end = read_number(text.data(), value);
-    const bool numeric = end == text.data() + text.size();
+    const bool numeric = end == text.data() + text.size() && std::isfinite(value);
     if (!numeric && text.size() > longest_label) return fail("expected a label of at most 255 bytes, found " + shown(text));
     if (!numeric && !is_text(text)) return fail("expected a label, found what is not text: " + shown(text));
     labels.push_back(value);
     label_text.append(text);
     label_text += '\n';
     numeric_labels &= numeric;
-    whole_labels &= numeric && value >= -0x1p53 && value <= 0x1p53 && value == static_cast<double>(static_cast<std::int64_t>(value));
+    whole_labels &= numeric && std::abs(value) < 0x1p53 && value == static_cast<double>(static_cast<std::int64_t>(value));
     return true;
   }
 
@@ -266,22 +266,16 @@ class SvmlightPart {
     if (!is_whole || colon + 1 == token.size()) return fail("expected index:value, found " + shown(token));
     if (!index_end) return fail("index " + std::string(token.substr(0, std::min<std::size_t>(colon, 40))) + " is too large");
     const char* const end = read_number(p + colon + 1, value);
-    if (end == token.data() + token.size()) {
-      if (std::abs(value) > options.largest_value) return fail("value " + shown(token.substr(colon + 1)) + " is too large for float32");
-      return fail("index " + std::to_string(index) + " after " + std::to_string(previous) + ": indices must increase");
-    }
     std::string text(token.substr(colon + 1, 10));
     std::transform(text.begin(), text.end(), text.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
     if (text.starts_with('+') || text.starts_with('-')) text.erase(0, 1);
-    const bool not_finite = text == "nan" || text == "inf" || text == "infinity";
-    const bool overflows = !end && !text.empty() && (is_digit(text[0]) || text[0] == '.') && is_number(token.substr(colon + 1));
-    if (not_finite || overflows) return fail("value " + shown(token.substr(colon + 1)) + " is not a finite number");
-    return fail("expected index:value, found " + shown(token));
-  }
-
-  // Of a number beyond the largest double: whether it is written as one.
-  static bool is_number(std::string_view text) {
-    return std::all_of(text.begin(), text.end(), [](char c) { return is_digit(c) || c == '.' || c == 'e' || c == 'E' || c == '+' || c == '-'; });
+    const bool is_number = end == token.data() + token.size();
+    if ((is_number && std::isinf(value)) || text == "nan" || text == "inf" || text == "infinity") {
+      return fail("value " + shown(token.substr(colon + 1)) + " is not a finite number");
+    }
+    if (!is_number) return fail("expected index:value, found " + shown(token));
+    if (std::abs(value) > options.largest_value) return fail("value " + shown(token.substr(colon + 1)) + " is too large for float32");
+    return fail("index " + std::to_string(index) + " after " + std::to_string(previous) + ": indices must increase");
   }
 
   std::unique_ptr<double[]> values_;

@@ -45,7 +45,7 @@ def _load(source: Source, where: Any, mmap_mode: Any) -> Any:
     try:
         return np.load(where, mmap_mode=mmap_mode, allow_pickle=False)
     except (ValueError, EOFError, OSError, zipfile.BadZipFile) as error:
-        raise ValueError(f"{source.name} is not an array file of NumPy's, or damaged ({error}).") from error
+        raise ValueError(f"{source.name} is not a file of numbers that NumPy wrote, or it is damaged.") from error
 
 
 def _member(source: Source, content: Any, name: str) -> NDArray[Any]:

@@ -30,4 +30,4 @@ def labels_of(texts: list[str]) -> NDArray[Any]:
         return text_labels(texts)
     if not np.isfinite(values).all():
         return text_labels(texts)
-    return number_labels(values, whole=bool(((values == np.rint(values)) & (np.abs(values) <= 2.0**53)).all()))
+    return number_labels(values, whole=bool(((values == np.rint(values)) & (np.abs(values) < 2.0**53)).all()))

@@ -188,5 +188,5 @@ def _check_width(source: Source, n_columns: int, encoded: EncodedRows) -> None:
 
 def _warn_of_skipped(name: str, n_skipped: int, first: str) -> None:
     if n_skipped:
-        lines = "a line" if n_skipped == 1 else f"{n_skipped} lines, the first"
-        warnings.warn(f"Skipped {lines} of {name}: {first}.", stacklevel=4)
+        lines = "a line" if n_skipped == 1 else f"{n_skipped} lines"
+        warnings.warn(f"Skipped {lines} of {name}. The first: {first}.", stacklevel=4)

@@ -45,7 +45,7 @@ class _Compression:
 
 
 _COMPRESSIONS = {
-    ".gz": _Compression("gzip", b"\x1f\x8b", gzip.GzipFile),
+    ".gz": _Compression("gzip", b"\x1f\x8b", lambda raw: gzip.GzipFile(fileobj=raw)),
     ".bz2": _Compression("bzip2", b"BZh", bz2.BZ2File),
     ".xz": _Compression("xz", b"\xfd7zXZ\x00", lzma.LZMAFile),
     ".zst": _Compression("zstd", b"\x28\xb5\x2f\xfd", _open_zstd),

@@ -115,7 +115,7 @@ class _Reading:
     def _check(self) -> None:
         line, column, message = self.reader.error
         if line and not self.first_error:
-            self._report(f"{self.source.name}:{line}: {message} at column {column}")
+            self._report(f"{self.source.name}:{line}: {message} (column {column})")
 
     def _report(self, error: str) -> None:
         if not self.options.skip:
@@ -132,6 +132,8 @@ class _Reading:
                 f"{self.source.name}: index {reader.largest_index} where n_features={n_features} allows up to "
                 f"{n_features - 1}, as indices begin at 0 (line {reader.zero_line})."
             )
+        if columns.dtype == np.int32 and values.size < 1 << 31:
+            row_start = row_start.astype(np.int32)  # or SciPy would widen the columns
         shape = (row_start.size - 1, max(found, 0) if n_features is None else n_features)
         X = sp.csr_array((values, columns, row_start), shape=shape, copy=False)
         # The parser takes increasing indices only; SciPy would look for itself.
