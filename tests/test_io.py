@@ -269,6 +269,14 @@ def test_errors_tell_file_line_and_column(tmp_path, line, options, message):
     assert (data.n_skipped, data.X.shape[0], len(data.y)) == (1, 2, 2)
 
 
+def test_a_name_that_tells_no_format(tmp_path):
+    for name, noted in {"table.xlsx": True, "table.svm": False}.items():
+        (tmp_path / name).write_bytes(b"PK\x03\x04")
+        with pytest.raises(ValueError, match=r"expected a label, found what is not text") as caught:
+            read(tmp_path / name)
+        assert any("Pass format=" in note for note in getattr(caught.value, "__notes__", [])) == noted
+
+
 @pytest.mark.parametrize("line", ["1 1:1", "1 qid: 1:1", "1 qid:1.5 1:1", "1 qid:9223372036854775808"])
 def test_every_line_needs_a_qid_if_the_first_has_one(line):
     with pytest.raises(ValueError, match=r"stream:2: expected qid:number.* \(column 3\)"):

@@ -21,6 +21,9 @@ from .svmlight import SvmlightOptions, read_svmlight
 FORMATS = ("svmlight", "csv", "tsv", "parquet", "arrow", "npy", "npz")
 
 _BY_SUFFIX = {
+    ".svm": "svmlight",
+    ".svmlight": "svmlight",
+    ".libsvm": "svmlight",
     ".csv": "csv",
     ".tsv": "tsv",
     ".tab": "tsv",
@@ -80,7 +83,7 @@ def read(
     dtype : float64 or float32
     encoder : a fitted Encoder (``model.shapes_.encoder``); X is then its codes, and no matrix of values is ever held.
         The first 8 MB of an svmlight file then decide whether indices begin at 0.
-    n_jobs : threads that parse svmlight and encode; None: one, -1: all
+    n_jobs : threads that parse svmlight and encode; None: one, -1: all. With several, one more decompresses.
 
     Returns
     -------
@@ -112,7 +115,12 @@ def read(
         if kind == "svmlight":
             n_columns = encoder.n_features if encoder is not None else n_features
             options = SvmlightOptions(n_columns, zero_based, multilabel, on_error == "skip", dtype)
-            return _svmlight(source, options, encoded, n_threads)
+            try:
+                return _svmlight(source, options, encoded, n_threads)
+            except ValueError as error:
+                if format == "auto" and format_suffix(source.name) not in _BY_SUFFIX:
+                    error.add_note("The name tells no format, so svmlight was tried. Pass format= if it is another.")
+                raise
         if kind in _TABLES:
             return _table(source, kind, TableOptions(target, columns, on_error == "skip"), dtype, encoded)
         return _arrays(source, kind, target, dtype, encoded)
