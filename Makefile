@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 SOURCES := $(wildcard native/*.hpp native/*.cpp) CMakeLists.txt pyproject.toml
 
-.PHONY: help install demo test lint format bench docs sanitize clean
+.PHONY: help install demo test lint format bench docs sanitize fuzz clean
 
 help:
 	@echo "make demo      train on real and generated data and print a table"
@@ -16,6 +16,7 @@ help:
 	@echo "make bench     measure against LinearSVC, LightGBM, EBM (KERNLINE_DATA names the folder of data sets)"
 	@echo "make docs      write the measured pages in docs/ anew"
 	@echo "make sanitize  tests with the core under AddressSanitizer and UBSan"
+	@echo "make fuzz      the svmlight parser on made-up input, ten minutes (needs clang)"
 	@echo "make clean     remove what the build made"
 
 # Built again only when the core or the dependencies change; Python code is used where it lies.
@@ -61,6 +62,14 @@ sanitize: install
 	  --config-settings=build-dir=build/sanitize --config-settings=cmake.define.KERNLINE_SANITIZE=ON .
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
 	  ASAN_OPTIONS=detect_leaks=0 $(SANITIZED)/bin/python -m pytest -x tests
+
+# New finds go to build/fuzz; those worth keeping belong into tests/fuzz/svmlight, kept small.
+FUZZ_SECONDS ?= 600
+fuzz:
+	@mkdir -p build/fuzz/found
+	clang++ -std=c++20 -O1 -g -Inative -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
+	  tests/fuzz/svmlight.cpp -o build/fuzz/svmlight -pthread
+	build/fuzz/svmlight -max_total_time=$(FUZZ_SECONDS) -max_len=4096 build/fuzz/found tests/fuzz/svmlight
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -12,6 +12,7 @@
 #include "bound_encode.hpp"
 #include "bound_products.hpp"
 #include "bound_solver.hpp"
+#include "bound_svmlight.hpp"
 #include "dispatch.hpp"
 #include "parallel.hpp"
 
@@ -143,4 +144,6 @@ NB_MODULE(_core, m) {
         exact("y_start"), exact("y_columns"), exact("y"), exact("y_companion"), exact("out"), "n_threads"_a, Release());
 
   bind_encoding(m);
+  bind_svmlight<float>(m, "SvmlightReader32");
+  bind_svmlight<double>(m, "SvmlightReader64");
 }

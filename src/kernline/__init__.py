@@ -1,6 +1,6 @@
 """Kernel SVMs at the cost of linear ones, with a model you can look at."""
 
-from . import analysis, datasets, feature_maps, kernels, tables
+from . import analysis, datasets, feature_maps, io, kernels, tables
 from .additive import AdditiveSVC
 from .additive_cv import AdditiveSVCCV
 from .feature_maps import NystromMap
@@ -19,6 +19,7 @@ __all__ = [
     "analysis",
     "datasets",
     "feature_maps",
+    "io",
     "kernels",
     "tables",
 ]

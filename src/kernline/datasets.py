@@ -22,8 +22,10 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.datasets import load_digits, load_svmlight_file, load_svmlight_files
+from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
+
+from .io import read
 
 _LIBSVM = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets"
 _MNIST = "https://ossci-datasets.s3.amazonaws.com/mnist"
@@ -118,14 +120,15 @@ def _load_idx(folder: str, url: str, hashes: tuple[str, str, str, str]) -> Datas
 
 def _load_libsvm(train: RemoteFile, test: RemoteFile | None = None, *, n_features: int, dense: bool) -> Dataset:
     """A file of the LIBSVM collection; without a test file a fixed 70/30 split."""
+    X, y, *_ = read(path(train), n_features=n_features)
     if test is None:
-        X, y = load_svmlight_file(path(train), n_features=n_features)
         X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.3, random_state=0, stratify=y)
     else:
-        X_train, y_train, X_test, y_test = load_svmlight_files([path(train), path(test)], n_features=n_features)
+        X_train, y_train = X, y
+        X_test, y_test, *_ = read(path(test), n_features=n_features)
     if dense:
         X_train, X_test = X_train.toarray(), X_test.toarray()
-    return Dataset(X_train, y_train.astype(int), X_test, y_test.astype(int))
+    return Dataset(X_train, y_train, X_test, y_test)
 
 
 def _load_scene15() -> Dataset:

@@ -131,7 +131,8 @@ def _scaled(model: Any, encoder: Encoder, data: EncodedData, pair: tables.TableP
 
 def intercept_constant(model: Any, mean: float) -> float:
     """The constant that the kernel gains: intercept_scaling² times the mean of K(x, x)."""
-    constant = float(model.intercept_scaling) ** 2 * mean if model.fit_intercept else 0.0
+    scaling = float(model.intercept_scaling)
+    constant = scaling * scaling * mean if model.fit_intercept else 0.0
     if not constant < LARGEST:
         raise ValueError(f"intercept_scaling={model.intercept_scaling:g} is too large for float32; try 10 at most.")
     return constant

@@ -8,7 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, validate_data
+from sklearn.utils.validation import _check_sample_weight, assert_all_finite, validate_data
 
 from .encoding import ColumnRange, Encoder
 from .gram import canonical_csr
@@ -38,7 +38,14 @@ def check_training_data(estimator: Any, X: Any, y: Any, sample_weight: Any) -> t
 
 def check_new_data(estimator: Any, X: Any, encoder: Encoder) -> Any:
     """X to predict on, with the columns of the fit, as it can be encoded."""
-    X, low, high = _new_rows(estimator, X)
+    X = _new_rows(estimator, X)
+    check_encodable(estimator, X, encoder, thread_count(getattr(estimator, "n_jobs", None)))
+    return X
+
+
+def check_encodable(estimator: Any, X: Any, encoder: Encoder, n_threads: int) -> None:
+    """Refuse values that the encoder has no code for."""
+    low, high = _finite_range(estimator, X, n_threads)
     if encoder.nonnegative_for and low < 0.0:
         _refuse_negative(estimator, ColumnRange.of(X), encoder.nonnegative_for)
     if sp.issparse(X) and not encoder.keeps_zeros:
@@ -48,38 +55,36 @@ def check_new_data(estimator: Any, X: Any, encoder: Encoder) -> Any:
         )
     if not encoder.clips and max(-low, high) > LARGEST_VALUE:
         raise ValueError(f"kernel='linear' takes values up to {LARGEST_VALUE:g}; X holds {max(-low, high):.6g}.")
-    return X
 
 
 def check_new_rows(estimator: Any, X: Any, nonnegative_for: str) -> Any:
     """X to compare with landmarks, with the columns of the fit; the kernel named refuses negative values."""
-    X, low, high = _new_rows(estimator, X)
-    _check_rows(estimator, X, low, high, nonnegative_for)
+    X = _new_rows(estimator, X)
+    check_rows(estimator, X, nonnegative_for)
     return X
 
 
 def check_rows(estimator: Any, X: Any, nonnegative_for: str) -> None:
-    """The same for validated rows to fit to."""
-    low, high, _ = value_range(X, thread_count(estimator.n_jobs))
-    _check_rows(estimator, X, low, high, nonnegative_for)
-
-
-def _check_rows(estimator: Any, X: Any, low: float, high: float, nonnegative_for: str) -> None:
+    """Refuse values that cannot be compared with landmarks."""
+    low, high = _finite_range(estimator, X, thread_count(getattr(estimator, "n_jobs", None)))
     if nonnegative_for and low < 0.0:
         _refuse_negative(estimator, ColumnRange.of(X), nonnegative_for, "Shift the column, or use kernel='rbf'.")
     if max(-low, high) > LARGEST_VALUE:
         raise ValueError(f"Values up to {LARGEST_VALUE:g} can be compared; X holds {max(-low, high):.6g}. Rescale it.")
 
 
-def _new_rows(estimator: Any, X: Any) -> tuple[Any, float, float]:
-    """X, its least and its largest value."""
+def _new_rows(estimator: Any, X: Any) -> Any:
+    """X with the columns of the fit; its values are still to be looked at."""
     options = {"accept_sparse": "csr", "accept_large_sparse": True, "dtype": "numeric", "reset": False}
-    X = canonical(validate_data(estimator, X, ensure_all_finite=False, **options))
-    # One pass over X, where scikit-learn's check and two looks for the range would be three.
-    low, high, finite = value_range(X, thread_count(getattr(estimator, "n_jobs", None)))
+    return canonical(validate_data(estimator, X, ensure_all_finite=False, **options))
+
+
+def _finite_range(estimator: Any, X: Any, n_threads: int) -> tuple[float, float]:
+    """The least and the largest value, in one pass over X where scikit-learn's checks would be three."""
+    low, high, finite = value_range(X, n_threads)
     if not finite:
-        validate_data(estimator, X, **options)  # raises, in scikit-learn's words
-    return X, low, high
+        assert_all_finite(X, estimator_name=type(estimator).__name__ if estimator is not None else None, input_name="X")
+    return low, high
 
 
 def canonical(X: Any) -> Any:

@@ -1,0 +1,200 @@
+"""`read`: a file of data to X and y, whatever its format."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+from ..encoding import Encoder
+from ..threads import thread_count
+from .arrays import read_npy, read_npz
+from .arrow import Table, TableOptions, open_table
+from .delimited import DelimitedTable
+from .rows import EncodedRows, ValueRows
+from .streams import PathLike, Source, format_suffix, open_source
+from .svmlight import SvmlightOptions, read_svmlight
+
+FORMATS = ("svmlight", "csv", "tsv", "parquet", "arrow", "npy", "npz")
+
+_BY_SUFFIX = {
+    ".svm": "svmlight",
+    ".svmlight": "svmlight",
+    ".libsvm": "svmlight",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+    ".npy": "npy",
+    ".npz": "npz",
+}
+_ALIASES = {"libsvm": "svmlight", "feather": "arrow"}
+_TABLES = ("csv", "tsv", "parquet", "arrow")
+
+
+class Data(NamedTuple):
+    """What a file holds.
+
+    X is a CSR matrix (svmlight, sparse .npz), a dense array, or `EncodedData` when an encoder was given; y is None
+    where there are no labels, and with ``multilabel=True`` a list of tuples. `n_skipped` counts lines left out.
+    """
+
+    X: Any
+    y: Any
+    feature_names: list[str] | None = None
+    qid: NDArray[np.int64] | None = None
+    n_skipped: int = 0
+
+
+def read(
+    path: PathLike,
+    *,
+    format: str = "auto",
+    target: str | int | None = None,
+    columns: Sequence[str] | None = None,
+    n_features: int | None = None,
+    zero_based: bool | Literal["auto"] = "auto",
+    multilabel: bool = False,
+    on_error: Literal["raise", "skip"] = "raise",
+    dtype: DTypeLike = np.float64,
+    encoder: Encoder | None = None,
+    n_jobs: int | None = None,
+) -> Data:
+    """Read X and y from a file, plain or compressed (.gz, .bz2, .xz, .zst).
+
+    Parameters
+    ----------
+    path : path, open binary stream, or "-" for standard input
+    format : "auto", "svmlight" (LIBSVM's), "csv", "tsv", "parquet", "arrow" (Feather), "npy" or "npz"
+        "auto" goes by the file's name; a name that tells nothing is svmlight, as those of the LIBSVM collection are.
+    target : the column that is y, by name or number, in a table; in .npz the name of its array ("y")
+    columns : the names of the columns to take from a table, instead of all
+    n_features : the columns of X in svmlight, where the highest index may not show
+    zero_based : whether svmlight indices begin at 0; "auto": an index 0 tells, otherwise they begin at 1
+    multilabel : whether svmlight rows have any number of labels, with commas between
+    on_error : "raise" names the file, the line and what is wrong with it; "skip" leaves such lines out, and counts them
+    dtype : float64 or float32
+    encoder : a fitted Encoder (``model.shapes_.encoder``); X is then its codes, and no matrix of values is ever held.
+        The first 8 MB of an svmlight file then decide whether indices begin at 0.
+    n_jobs : threads that parse svmlight and encode; None: one, -1: all. With several, one more decompresses.
+
+    Returns
+    -------
+    Data
+        A named tuple: X, y, feature_names, qid, n_skipped.
+
+    Examples
+    --------
+    >>> import io, kernline
+    >>> X, y, *_ = kernline.io.read(io.BytesIO(b"spam 1:0.5 3:2\\nham 2:1 # a comment\\n"))
+    >>> X.toarray()
+    array([[0.5, 0. , 2. ],
+           [0. , 1. , 0. ]])
+    >>> y
+    array(['spam', 'ham'], dtype='<U4')
+    """
+    dtype = np.dtype(dtype)
+    if dtype not in (np.float32, np.float64):
+        raise ValueError(f"dtype must be float32 or float64, not {dtype}.")
+    if on_error not in ("raise", "skip"):
+        raise ValueError(f"on_error must be 'raise' or 'skip', not {on_error!r}.")
+    if encoder is not None and n_features not in (None, encoder.n_features):
+        raise ValueError(f"n_features={n_features}, and the encoder was fitted on {encoder.n_features}.")
+    n_threads = thread_count(n_jobs)
+    encoded = EncodedRows(encoder, n_threads) if encoder is not None else None
+    with open_source(path) as source:
+        kind = _format(source, format)
+        _refuse_strangers(kind, target, columns, n_features, zero_based, multilabel)
+        if kind == "svmlight":
+            n_columns = encoder.n_features if encoder is not None else n_features
+            options = SvmlightOptions(n_columns, zero_based, multilabel, on_error == "skip", dtype)
+            try:
+                return _svmlight(source, options, encoded, n_threads)
+            except ValueError as error:
+                if format == "auto" and format_suffix(source.name) not in _BY_SUFFIX:
+                    error.add_note("The name tells no format, so svmlight was tried. Pass format= if it is another.")
+                raise
+        if kind in _TABLES:
+            return _table(source, kind, TableOptions(target, columns, on_error == "skip"), dtype, encoded)
+        return _arrays(source, kind, target, dtype, encoded)
+
+
+def _format(source: Source, format: str) -> str:
+    if format == "auto":
+        return _BY_SUFFIX.get(format_suffix(source.name), "svmlight")
+    kind = _ALIASES.get(format, format)
+    if kind not in FORMATS:
+        raise ValueError(f"format must be one of auto, {', '.join(FORMATS)}, not {format!r}.")
+    return kind
+
+
+def _refuse_strangers(
+    kind: str, target: Any, columns: Any, n_features: int | None, zero_based: Any, multilabel: bool
+) -> None:
+    """A parameter that the format has no use for is a mistake."""
+    given = {
+        "target": target is not None and kind in ("svmlight", "npy"),
+        "columns": columns is not None and kind not in _TABLES,
+        "n_features": n_features is not None and kind != "svmlight",
+        "zero_based": zero_based != "auto" and kind != "svmlight",
+        "multilabel": multilabel and kind != "svmlight",
+    }
+    for name, is_stranger in given.items():
+        if is_stranger:
+            raise ValueError(f"{name}= means nothing in a file of format {kind!r}. Pass format= if it is of another.")
+
+
+def _svmlight(source: Source, options: SvmlightOptions, encoded: EncodedRows | None, n_threads: int) -> Data:
+    found = read_svmlight(source, options, encoded, n_threads)
+    _warn_of_skipped(source.name, found.n_skipped, found.first_error)
+    return Data(encoded.result() if encoded is not None else found.X, found.y, None, found.qid, found.n_skipped)
+
+
+def _table(source: Source, kind: str, options: TableOptions, dtype: Any, encoded: EncodedRows | None) -> Data:
+    table: Table
+    feature_names: list[str] | None
+    if kind in ("csv", "tsv"):
+        delimited = DelimitedTable(source, "," if kind == "csv" else "\t", options)
+        table, batches = delimited, delimited.batches()
+        feature_names = table.features if delimited.named else None
+    else:
+        table, batches = open_table(source, kind, options)
+        feature_names = table.features
+    rows = encoded if encoded is not None else ValueRows(len(table.features), dtype)
+    if encoded is not None:
+        _check_width(source, len(table.features), encoded)
+    for block in table.blocks(batches, dtype):
+        rows.append(block)
+    y = table.y()
+    _warn_of_skipped(source.name, table.n_skipped, table.first_error)
+    return Data(rows.result(), y, feature_names, None, table.n_skipped)
+
+
+def _arrays(source: Source, kind: str, target: Any, dtype: Any, encoded: EncodedRows | None) -> Data:
+    X, y = (read_npy(source, mapped=encoded is not None), None) if kind == "npy" else read_npz(source, target)
+    if encoded is None:
+        return Data(X.astype(dtype, copy=False), y)
+    _check_width(source, X.shape[1], encoded)
+    encoded.append(X)
+    return Data(encoded.result(), y)
+
+
+def _check_width(source: Source, n_columns: int, encoded: EncodedRows) -> None:
+    n_features = encoded.encoder.n_features
+    if n_columns != n_features:
+        raise ValueError(
+            f"{source.name} has {n_columns} columns of features, and the encoder was fitted on {n_features}."
+        )
+
+
+def _warn_of_skipped(name: str, n_skipped: int, first: str) -> None:
+    if n_skipped:
+        lines = "a line" if n_skipped == 1 else f"{n_skipped} lines"
+        warnings.warn(f"Skipped {lines} of {name}. The first: {first}.", stacklevel=4)

@@ -1,0 +1,105 @@
+"""Rows that arrive a block at a time, as one array of values or of codes. Memory beyond the result: a quarter of it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from ..encoding import EncodedData, Encoder
+from ..sources import row_blocks
+from ..validation import check_encodable
+
+
+class Grown:
+    """An array that blocks are appended to."""
+
+    def __init__(self, first: NDArray[Any]) -> None:
+        self.array = np.array(first, order="C")
+        self.n = len(first)
+
+    def append(self, block: NDArray[Any]) -> None:
+        """Copy a block to the end. Large arrays grow in place: NumPy asks the system to move pages, not bytes."""
+        end = self.n + len(block)
+        if end > len(self.array):
+            self._resize(max(end, len(self.array) * 5 // 4))
+        self.array[self.n : end] = block
+        self.n = end
+
+    def result(self) -> NDArray[Any]:
+        """What was appended, without room to spare."""
+        self._resize(self.n)
+        return self.array
+
+    def _resize(self, n: int) -> None:
+        self.array.resize((n, *self.array.shape[1:]), refcheck=False)
+
+
+class ValueRows:
+    """Dense blocks of values, one after another."""
+
+    def __init__(self, n_features: int, dtype: Any) -> None:
+        self.rows = Grown(np.empty((0, n_features), dtype=dtype))
+
+    def append(self, X: Any) -> None:
+        """Add a block of rows."""
+        self.rows.append(X)
+
+    def result(self) -> NDArray[Any]:
+        """All rows."""
+        return self.rows.result()
+
+
+class EncodedRows:
+    """Blocks of values that become codes at once."""
+
+    def __init__(self, encoder: Encoder, n_threads: int) -> None:
+        self.encoder = encoder
+        self.n_threads = n_threads
+        self.first: EncodedData | None = None
+        self.arrays: dict[str, Grown] = {}
+        self.n_rows = 0
+
+    def append(self, X: Any) -> None:
+        """Encode a block of rows, dense or CSR, and add it."""
+        if sp.issparse(X) and not self.encoder.keeps_zeros:
+            # The encoder is of dense data, in which a zero has a code: a few rows at a time are made dense.
+            rows_at_once = max(1, 1_000_000 // max(1, X.shape[1]))
+            for begin in range(0, X.shape[0], rows_at_once):
+                self._add(X[begin : begin + rows_at_once].toarray())
+            return
+        if sp.issparse(X) or isinstance(X, np.memmap):
+            for rows in row_blocks(X, 16_000_000):
+                self._add(X[rows])
+            return
+        self._add(X)
+
+    def _add(self, X: Any) -> None:
+        check_encodable(None, X, self.encoder, self.n_threads)
+        data = self.encoder.transform(X, n_threads=self.n_threads)
+        if self.first is None:
+            self.first = data
+        elif not self.arrays:
+            self.arrays = {name: Grown(array) for name, array in _parts(self.first).items()}
+        if self.arrays:
+            for name, array in _parts(data).items():
+                offset = self.arrays[name].array[self.arrays[name].n - 1] if name == "row_start" else 0
+                self.arrays[name].append(array[1:] + offset if name == "row_start" else array)
+        self.n_rows += data.n_rows
+
+    def result(self) -> EncodedData:
+        """All rows."""
+        if self.first is None:
+            n_features = self.encoder.n_features
+            empty = sp.csr_array((0, n_features)) if self.encoder.keeps_zeros else np.empty((0, n_features))
+            return self.encoder.transform(empty)
+        arrays: dict[str, Any] = {name: grown.result() for name, grown in self.arrays.items()}
+        return replace(self.first, shape=(self.n_rows, self.first.n_features), **arrays)
+
+
+def _parts(data: EncodedData) -> dict[str, NDArray[Any]]:
+    parts = {"cells": data.cells, "row_start": data.row_start, "columns": data.columns, "payload": data.payload}
+    return {name: array for name, array in parts.items() if array is not None}

@@ -1,0 +1,184 @@
+"""Bytes to read: a file, standard input (`-`) or an open stream, decompressed on the way.
+
+What a file is compressed by is told by its first bytes, so that it works in a pipe too. A stream that is cut off
+or damaged is an error with the file's name.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import io
+import lzma
+import os
+import queue
+import sys
+import threading
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+PathLike = str | os.PathLike[str] | BinaryIO
+
+
+def _open_zstd(raw: Any) -> Any:
+    """By Python itself where it can (from 3.14 on), else by pyarrow."""
+    try:
+        from compression import zstd  # type: ignore[import-not-found, unused-ignore]
+
+        return zstd.ZstdFile(raw)
+    except ImportError:
+        from .arrow import pyarrow
+
+        pa = pyarrow("a .zst file")
+        return pa.CompressedInputStream(pa.PythonFile(raw, mode="r"), "zstd")
+
+
+@dataclass(frozen=True)
+class _Compression:
+    name: str
+    magic: bytes
+    open: Callable[[Any], Any]
+
+
+_COMPRESSIONS = {
+    ".gz": _Compression("gzip", b"\x1f\x8b", lambda raw: gzip.GzipFile(fileobj=raw)),
+    ".bz2": _Compression("bzip2", b"BZh", bz2.BZ2File),
+    ".xz": _Compression("xz", b"\xfd7zXZ\x00", lzma.LZMAFile),
+    ".zst": _Compression("zstd", b"\x28\xb5\x2f\xfd", _open_zstd),
+}
+
+
+@dataclass(frozen=True)
+class Source:
+    """An open stream with the name that messages call it by, and the bytes to come (0: not known)."""
+
+    name: str
+    stream: Any  # buffered
+    size: int = 0
+    compressed: bool = False
+    path: Path | None = None  # where it lies, if it is a plain file
+
+    def readahead(self) -> Any:
+        """Decompress in a thread of its own, while another is busy with what came before."""
+        return ReadAhead(self.stream) if self.compressed else self.stream
+
+
+def format_suffix(name: str) -> str:
+    """The suffix that tells the format, in lower case: ".csv" of "A.CSV.gz"."""
+    path = Path(name)
+    if path.suffix.lower() in _COMPRESSIONS:
+        path = path.with_suffix("")
+    return path.suffix.lower()
+
+
+@contextmanager
+def open_source(path: PathLike) -> Iterator[Source]:
+    """Open for reading; what was open before stays open."""
+    if isinstance(path, str | os.PathLike) and os.fspath(path) != "-":
+        with open(path, "rb", buffering=0) as file:
+            yield _source(os.fspath(path), file, Path(path))
+    else:
+        stream: Any = sys.stdin.buffer if isinstance(path, str | os.PathLike) else path
+        name = "standard input" if stream is sys.stdin.buffer else str(getattr(stream, "name", "stream"))
+        yield _source(name, _Undetachable(stream), None)
+
+
+def _source(name: str, raw: io.RawIOBase | io.FileIO, path: Path | None) -> Source:
+    buffered = io.BufferedReader(raw, 1 << 16)
+    start = buffered.peek(16)
+    found = next((kind for kind in _COMPRESSIONS.values() if start.startswith(kind.magic)), None)
+    if found is not None and found.name == "bzip2" and start[4:10] != b"1AY&SY" and start[4:10] != b"\x17rE8P\x90":
+        found = None  # text that begins so
+    named = _COMPRESSIONS.get(Path(name).suffix.lower())
+    if named is not None and found is not named:
+        raise ValueError(f"{name} is not compressed by {named.name}, as its name says. Rename it, or fetch it again.")
+    if found is None:
+        size = os.fstat(raw.fileno()).st_size if isinstance(raw, io.FileIO) else 0
+        return Source(name, buffered, size, path=path)
+    return Source(name, io.BufferedReader(_Decompressed(name, found, buffered), 1 << 16), compressed=True)
+
+
+class _Undetachable(io.RawIOBase):
+    """A stream of the caller's, which is not closed with what reads from it."""
+
+    def __init__(self, stream: Any) -> None:
+        self.stream = stream
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        if hasattr(self.stream, "readinto"):
+            return self.stream.readinto(buffer) or 0
+        content = self.stream.read(len(buffer))
+        buffer[: len(content)] = content
+        return len(content)
+
+
+class _Decompressed(io.RawIOBase):
+    """Decompressed bytes, with errors that name the file."""
+
+    def __init__(self, name: str, kind: _Compression, raw: Any) -> None:
+        self.name = name
+        self.kind = kind
+        self.stream = kind.open(raw)
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        try:
+            return self.stream.readinto(buffer) or 0
+        except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
+            reason = str(error).rstrip(".")
+            raise ValueError(f"{self.name}: the {self.kind.name} stream is cut off or damaged ({reason}).") from error
+
+
+class ReadAhead:
+    """A stream read by a thread of its own, a few blocks ahead."""
+
+    _BLOCK, _N_BLOCKS = 1 << 20, 8
+
+    def __init__(self, stream: Any) -> None:
+        self.stream = stream
+        self.blocks: queue.Queue[bytes | BaseException] = queue.Queue(self._N_BLOCKS)
+        self.rest = memoryview(b"")
+        self.ended = False
+        self.stopped = threading.Event()
+        self.thread = threading.Thread(target=self._run, daemon=True)
+        self.thread.start()
+
+    def _run(self) -> None:
+        try:
+            while not self.stopped.is_set() and (block := self.stream.read(self._BLOCK)):
+                self.blocks.put(block)
+            self.blocks.put(b"")
+        except BaseException as error:  # raised again where it is waited for
+            self.blocks.put(error)
+
+    def readinto(self, buffer: memoryview) -> int:
+        """Some bytes, none only at the end."""
+        if not self.rest and not self.ended:
+            block = self.blocks.get()
+            self.ended = isinstance(block, BaseException) or not block
+            if isinstance(block, BaseException):
+                raise block
+            self.rest = memoryview(block)
+        n = min(len(buffer), len(self.rest))
+        buffer[:n] = self.rest[:n]
+        self.rest = self.rest[n:]
+        return n
+
+    def close(self) -> None:
+        """End the thread, which may be waiting for room."""
+        self.stopped.set()
+        while self.thread.is_alive():
+            try:
+                self.blocks.get(timeout=0.01)
+            except queue.Empty:
+                continue
+        self.thread.join()
