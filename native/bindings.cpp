@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "bound_arrays.hpp"
+#include "bound_budgeted.hpp"
 #include "bound_encode.hpp"
 #include "bound_products.hpp"
 #include "bound_solver.hpp"
@@ -142,4 +143,5 @@ NB_MODULE(_core, m) {
         exact("y_start"), exact("y_columns"), exact("y"), exact("y_companion"), exact("out"), "n_threads"_a, Release());
 
   bind_encoding(m);
+  bind_budgeted(m);
 }
