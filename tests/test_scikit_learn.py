@@ -4,7 +4,7 @@ import pytest
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from kernline import AdditiveSVC, AdditiveSVCCV
+from kernline import AdditiveSVC, AdditiveSVCCV, BudgetedSVC
 
 # The weighted fit is the same optimisation problem as the fit on repeated rows, but the check wants the two answers
 # equal to 1e-7, and both are solved to `tol` by coordinate descent in random order. LinearSVC is exempt for the same
@@ -25,6 +25,10 @@ ESTIMATORS = [
     AdditiveSVC("js", "feature-map"),
     AdditiveSVCCV(Cs=3, cv=3),
     AdditiveSVCCV(["linear", "intersection"], scale="minmax", Cs=3, cv=2),
+    BudgetedSVC(),
+    BudgetedSVC(budget=5, merge="gss", average=False, fit_intercept=False),
+    BudgetedSVC(budget=4, maintenance="project"),
+    BudgetedSVC(budget=20, maintenance="remove"),
 ]
 
 

@@ -3,6 +3,7 @@
 from . import analysis, datasets, feature_maps, kernels, tables
 from .additive import AdditiveSVC
 from .additive_cv import AdditiveSVCCV
+from .budgeted import BudgetedSVC
 from .shapes import ShapeFunctions
 
 __version__ = "0.1.0"
@@ -10,6 +11,7 @@ __version__ = "0.1.0"
 __all__ = [
     "AdditiveSVC",
     "AdditiveSVCCV",
+    "BudgetedSVC",
     "ShapeFunctions",
     "__version__",
     "analysis",

@@ -20,11 +20,15 @@ Array = NDArray[np.float64]
 
 # Products of two values must stay finite, and differences too.
 LARGEST_VALUE = 1e150
+# The length of a row of which float32 still holds the squared distances.
+LARGEST_IN_SQUARE = 1e18
 
 
-def check_training_data(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, NDArray[Any], Array | None]:
-    """X (CSR or array), y and the weights; rows of weight zero are left out."""
-    X, y = validate_data(estimator, X, y, accept_sparse="csr", accept_large_sparse=True, dtype="numeric")
+def check_training_data(
+    estimator: Any, X: Any, y: Any, sample_weight: Any, *, reset: bool = True
+) -> tuple[Any, NDArray[Any], Array | None]:
+    """X (CSR or array), y and the weights; rows of weight zero are left out. Without `reset`, X is more of the same."""
+    X, y = validate_data(estimator, X, y, accept_sparse="csr", accept_large_sparse=True, dtype="numeric", reset=reset)
     check_classification_targets(y)
     X = canonical(X)
     if sample_weight is None:
@@ -54,6 +58,24 @@ def check_new_data(estimator: Any, X: Any, encoder: Encoder) -> Any:
     if not encoder.clips and max(-low, high) > LARGEST_VALUE:
         raise ValueError(f"kernel='linear' takes values up to {LARGEST_VALUE:g}; X holds {max(-low, high):.6g}.")
     return X
+
+
+def check_rows(estimator: Any, X: Any) -> Any:
+    """X to predict on, for a model that takes any finite values."""
+    return canonical(
+        validate_data(estimator, X, accept_sparse="csr", accept_large_sparse=True, dtype="numeric", reset=False)
+    )
+
+
+def check_squares(estimator: Any, X: Any) -> None:
+    """Refuse values whose squared distances float32 does not hold."""
+    low, high, _ = value_range(X, thread_count(getattr(estimator, "n_jobs", None)))
+    largest = max(-low, high)
+    if largest * np.sqrt(X.shape[1]) > LARGEST_IN_SQUARE:
+        raise ValueError(
+            f"{type(estimator).__name__} takes values up to about {LARGEST_IN_SQUARE / np.sqrt(X.shape[1]):.1g}; "
+            f"X holds {largest:.6g}. Rescale it, for example by sklearn.preprocessing.StandardScaler."
+        )
 
 
 def canonical(X: Any) -> Any:
@@ -100,6 +122,17 @@ def check_classes(estimator: Any, y: NDArray[Any]) -> tuple[NDArray[Any], NDArra
             f"{type(estimator).__name__} needs samples of at least two classes; y holds one class only: {classes[0]!r}."
         )
     return classes, number
+
+
+def check_known_classes(classes: NDArray[Any], y: NDArray[Any]) -> NDArray[np.int64]:
+    """Return each sample's class number, of classes named beforehand."""
+    unknown = np.setdiff1d(y, classes)
+    if unknown.size:
+        raise ValueError(
+            f"y holds labels that are not among the classes of the first call to partial_fit: {unknown[:5].tolist()}. "
+            f"Those are: {classes.tolist()}."
+        )
+    return np.searchsorted(classes, y)
 
 
 def _column_name(estimator: Any, j: int) -> str:

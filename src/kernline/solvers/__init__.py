@@ -1,6 +1,15 @@
-"""Solvers: each takes an encoded problem and its settings, and returns a SolveResult."""
+"""Solvers: each takes a problem and its settings, and returns a model with how it was reached."""
 
+from .budgeted_sgd import BudgetedModel, BudgetedSGD, PassReport
 from .dual_cd import DualCD
 from .problem import BinaryProblem, EpochReport, SolveResult
 
-__all__ = ["BinaryProblem", "DualCD", "EpochReport", "SolveResult"]
+__all__ = [
+    "BinaryProblem",
+    "BudgetedModel",
+    "BudgetedSGD",
+    "DualCD",
+    "EpochReport",
+    "PassReport",
+    "SolveResult",
+]
