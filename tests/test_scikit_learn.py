@@ -28,7 +28,7 @@ ESTIMATORS = [
     BudgetedSVC(),
     BudgetedSVC(budget=5, merge="gss", average=False, fit_intercept=False),
     BudgetedSVC(budget=4, maintenance="project"),
-    BudgetedSVC(budget=20, maintenance="remove"),
+    BudgetedSVC(budget=100, maintenance="remove"),
 ]
 
 
