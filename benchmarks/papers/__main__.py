@@ -5,9 +5,9 @@ import warnings
 
 from sklearn.exceptions import ConvergenceWarning
 
-from . import plame, pmsvm, pmsvm_lut
+from . import bsgd, plame, pmsvm, pmsvm_lut
 
-PAGES = {"pmsvm": pmsvm.main, "pmsvm-lut": pmsvm_lut.main, "plame": plame.main}
+PAGES = {"pmsvm": pmsvm.main, "pmsvm-lut": pmsvm_lut.main, "plame": plame.main, "bsgd": bsgd.main}
 
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("name", choices=PAGES)
