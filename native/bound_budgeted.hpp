@@ -31,18 +31,15 @@ inline std::int64_t slot_offset(std::int64_t slot, std::int64_t n_features) {
 // The tables of merging, see MergeTables. Holds on to its arrays.
 class MergeGrid {
  public:
-  MergeGrid(Matrix<const float> h, Matrix<const float> degradation, Vector<const float> reach)
-      : h_(h), degradation_(degradation), reach_(reach) {
+  MergeGrid(Matrix<const float> h, Matrix<const float> degradation) : h_(h), degradation_(degradation) {
     require(h.shape(0) >= 2 && h.shape(0) == h.shape(1) && degradation.shape(0) == h.shape(0) && degradation.shape(1) == h.shape(0), "merge tables: square, and of one size");
-    require(reach.size() >= 2, "reach: at least two entries");
   }
   MergeTables view() const {
-    return {static_cast<int>(h_.shape(0)), h_.data(), degradation_.data(), static_cast<int>(reach_.size()), reach_.data()};
+    return {static_cast<int>(h_.shape(0)), h_.data(), degradation_.data()};
   }
 
  private:
   Matrix<const float> h_, degradation_;
-  Vector<const float> reach_;
 };
 
 // Averages reach back about so many merges a support vector: from 0.3 to 3 served alike on five data sets, 10 lost.
@@ -92,7 +89,7 @@ class BudgetedSGD {
     state_.point = point_.data();
     state_.distance_row = rows_of_slots_.get();
     state_.kernel_row = rows_of_slots_.get() + n;
-    state_.keys = rows_of_slots_.get() + 2 * n;
+    state_.bounds = rows_of_slots_.get() + 2 * n;
     state_.exponent = exponent_of(gamma);
     state_.tables = grid_.view();
     state_.search = search_of(search);
@@ -255,7 +252,7 @@ inline void bind_budgeted(nb::module_& m) {
   using namespace nb::literals;
   using Release = nb::call_guard<nb::gil_scoped_release>;
   nb::class_<MergeGrid>(m, "MergeGrid")
-      .def(nb::init<Matrix<const float>, Matrix<const float>, Vector<const float>>(), exact("h"), exact("degradation"), exact("reach"));
+      .def(nb::init<Matrix<const float>, Matrix<const float>>(), exact("h"), exact("degradation"));
   nb::class_<BudgetedSGD>(m, "BudgetedSGD")
       .def(nb::init<const Rows&, Vector<const double>, const MergeGrid&, double, double, std::int64_t, const std::string&,
                     const std::string&, bool, bool, std::uint64_t, bool>(),

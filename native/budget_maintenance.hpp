@@ -26,28 +26,33 @@ inline float* slot_values(const BudgetState& state, std::int64_t slot) {
   return state.vectors + slot / block_slots * state.n_features * block_slots + slot % block_slots;
 }
 
-// Where the label is that of `sign`, the kernel, else -1. Returns the slot of the largest, -1 if there is none.
-inline std::int64_t fill_keys(BudgetState& state, double sign, const float* kernel) {
-  float largest[block_slots];
-  for (float& key : largest) key = -1.0f;
-  const float label = sign > 0.0 ? 1.0f : -1.0f;
-  for (std::int64_t b = 0; b < state.n_slots; b += block_slots) {
+// For a point of the label and size of `count`, given its kernel row: a lower bound of what merging loses with each slot
+// (see PartnerSearch), infinite where the label differs or the kernel is negative. Returns the slot of the least, -1 if
+// there is none.
+inline std::int64_t fill_bounds(BudgetState& state, double count, const float* kernel) {
+  constexpr float infinite = std::numeric_limits<float>::infinity();
+  float least[block_slots];
+  for (float& bound : least) bound = infinite;
+  const float label = count > 0.0 ? 1.0f : -1.0f, a = static_cast<float>(std::fabs(count));
+  for (std::int64_t s = 0; s < state.n_slots; s += block_slots) {
     for (std::int64_t l = 0; l < block_slots; ++l) {
-      const float key = state.counts[b + l] * label > 0.0f ? kernel[b + l] : -1.0f;
-      state.keys[b + l] = key;
-      largest[l] = key > largest[l] ? key : largest[l];
+      const float b = state.counts[s + l] * label, kappa = kernel[s + l];
+      const float loss = (1.0f - kappa) * (0.707f + 0.293f * kappa) * b / (a + b);
+      const float bound = b > 0.0f && kappa >= 0.0f ? loss : infinite;
+      state.bounds[s + l] = bound;
+      least[l] = bound < least[l] ? bound : least[l];
     }
   }
-  float top = -1.0f;
-  for (const float key : largest) top = key > top ? key : top;
-  if (top < 0.0f) return -1;
+  float found = infinite;
+  for (const float bound : least) found = bound < found ? bound : found;
+  if (found == infinite) return -1;
   std::int64_t slot = 0;
   for (;; slot += block_slots) {
     bool here = false;
-    for (std::int64_t l = 0; l < block_slots; ++l) here |= state.keys[slot + l] == top;
+    for (std::int64_t l = 0; l < block_slots; ++l) here |= state.bounds[slot + l] == found;
     if (here) break;
   }
-  while (state.keys[slot] != top) ++slot;
+  while (state.bounds[slot] != found) ++slot;
   return slot;
 }
 
@@ -254,15 +259,16 @@ inline void merge_slots(BudgetState& state, std::int64_t a, const Partner& partn
 
 using Clock = std::chrono::steady_clock;
 
-// Seconds since `begun`, less what reading the clock takes itself.
+// Seconds since `begun`, less what reading the clock takes itself; 0 if something else had the processor meanwhile.
 inline double seconds_since(Clock::time_point begun) {
-  constexpr double clock_seconds = 2.5e-8;
-  return std::max(0.0, std::chrono::duration<double>(Clock::now() - begun).count() - clock_seconds);
+  constexpr double clock_seconds = 2.5e-8, too_long = 1e-4;
+  const double seconds = std::chrono::duration<double>(Clock::now() - begun).count() - clock_seconds;
+  return seconds < too_long ? std::max(0.0, seconds) : 0.0;
 }
 
 // How often lookup-wd and gss choose the same partner, and what each loses over the least possible.
 inline void compare_searches(BudgetState& state, double least) {
-  PartnerSearch search(state, least, state.distance_row, state.keys);
+  PartnerSearch search(state, least);
   const Partner looked_up = search.among_all(Search::lookup_wd), golden = search.among_all(Search::gss);
   const Partner precise = search.among_all(Search::gss_precise);
   const auto loss = [&](const Partner& partner) {
@@ -285,23 +291,21 @@ inline void compare_searches(BudgetState& state, double least) {
 inline void merge_least(BudgetState& state) {
   std::int64_t least = least_slot(state, 0.0, false);
   slot_row(state, least);
-  double sign = state.counts[least];
   const auto others = [&] {
     state.kernel_row[least] = -1.0f;
-    return fill_keys(state, sign, state.kernel_row);
+    return fill_bounds(state, state.counts[least], state.kernel_row);
   };
-  std::int64_t nearest = others();
-  if (nearest < 0) {
-    least = least_slot(state, -sign, false);
-    sign = -sign;
+  std::int64_t likeliest = others();
+  if (likeliest < 0) {
+    least = least_slot(state, -state.counts[least], false);
     slot_row(state, least);
-    nearest = others();
+    likeliest = others();
   }
   const double weight = std::fabs(state.counts[least]);
   const bool timed = state.sampled && state.n_maintained % state.sampled == 0;
   const Clock::time_point begun = timed ? Clock::now() : Clock::time_point{};
-  PartnerSearch search(state, weight, state.distance_row, state.keys);
-  const Partner partner = state.published ? search.among_all(state.search) : search.near(state.search, nearest);
+  PartnerSearch search(state, weight);
+  const Partner partner = state.published ? search.among_all(state.search) : search.among_likely(state.search, likeliest);
   if (timed) state.search_seconds += seconds_since(begun) * static_cast<double>(state.sampled);
   if (state.compare) compare_searches(state, weight);
   merge_slots(state, least, partner);

@@ -13,14 +13,11 @@ constexpr std::int64_t block_slots = 16;
 enum class Search : std::uint8_t { lookup_wd, lookup_h, gss, gss_precise };
 enum class Maintenance : std::uint8_t { merge, remove, project };
 
-// h and WD over (m, kappa), m from 0 to 1/2 and kappa from 0 to 1, `size` points each way; and `reach`, the least kappa at
-// which a pair can still have a weight degradation of q^2, over q from 0 to 1.
+// h and WD over (m, kappa), m from 0 to 1/2 and kappa from 0 to 1, `size` points each way.
 struct MergeTables {
   int size;
   const float* h;
   const float* degradation;
-  int n_reach;
-  const float* reach;
 };
 
 // What the loops need of the support vectors, of the model in training and of a fitted one.
@@ -95,11 +92,11 @@ struct BudgetState {
   std::int64_t n_compared = 0, n_equal = 0, n_factors = 0;
   double factor_gss = 0.0, factor_lookup = 0.0;
 
-  // Room: for a row of squared distances and of the kernel, for that of the kernel where the labels are equal, n_slots
-  // each, and for a support vector.
+  // Room: for a row of squared distances and of the kernel, for the bounds of merging, n_slots each, and for a
+  // support vector.
   float* distance_row = nullptr;
   float* kernel_row = nullptr;
-  float* keys = nullptr;
+  float* bounds = nullptr;
   float* point = nullptr;
 
   double scale() const { return n_steps ? C * n_seen / static_cast<double>(n_steps) : 0.0; }

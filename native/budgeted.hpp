@@ -23,10 +23,10 @@ void with_values(const RowsView& view, F&& f) {
 }
 
 template <class Row>
-inline void maintain(BudgetState& state, const Row& row, double count, std::int64_t nearest) {
-  if (state.maintenance == Maintenance::merge && state.newest_is_least && !state.published && nearest >= 0) {
-    PartnerSearch search(state, std::fabs(count), state.distance_row, state.keys);
-    return merge_row(state, row, count, search.near(state.search, nearest));
+inline void maintain(BudgetState& state, const Row& row, double count, std::int64_t likeliest) {
+  if (state.maintenance == Maintenance::merge && state.newest_is_least && !state.published && likeliest >= 0) {
+    PartnerSearch search(state, std::fabs(count));
+    return merge_row(state, row, count, search.among_likely(state.search, likeliest));
   }
   insert(state, row, count);
   switch (state.maintenance) {
@@ -59,13 +59,13 @@ inline void violation(BudgetState& state, const Row& row, double count) {
   const bool full = state.n_vectors == state.budget;
   const bool timed = full && state.sampled && state.n_maintained % state.sampled == 0;
   const Clock::time_point begun = timed ? Clock::now() : Clock::time_point{};
-  const std::int64_t nearest = fill_keys(state, count, state.kernel_row);
-  if (nearest >= 0 && !state.published && is_point(state, row, nearest)) {
-    state.counts[nearest] += static_cast<float>(count);  // the point is there already
-    state.pasts[nearest] += state.weight_sum * count;
+  const std::int64_t likeliest = fill_bounds(state, count, state.kernel_row);
+  if (likeliest >= 0 && !state.published && is_point(state, row, likeliest)) {
+    state.counts[likeliest] += static_cast<float>(count);  // the point is there already
+    state.pasts[likeliest] += state.weight_sum * count;
     state.n_repeated += full;
   } else if (full) {
-    maintain(state, row, count, nearest);
+    maintain(state, row, count, likeliest);
     if (timed) state.maintenance_seconds += seconds_since(begun) * static_cast<double>(state.sampled);
     ++state.n_maintained;
     state.weight *= state.growth;

@@ -146,38 +146,39 @@ inline void take_best(Candidates& some, Search search, const MergeTables& tables
   some.size = 0;
 }
 
-// The partner of a point of weight `least`, given its distances and its kernel in `keys`: -1 where the label differs.
+// The partner of a point of weight a, given its distances and kernel in the rows of the state, and for each slot a lower
+// bound of sqrt(WD / 2) / a: infinite where the label differs, else
+//
+//   (1 - kappa) (0.707 + 0.293 kappa) (1 - m),
+//
+// which is the limit for kappa -> 1 times what that limit is too large by at most.
 class PartnerSearch {
  public:
-  PartnerSearch(const BudgetState& state, double least, const float* distances, const float* keys)
-      : state_(state), distances_(distances), keys_(keys) {
-    some_.least = least;
-  }
+  PartnerSearch(const BudgetState& state, double least) : state_(state) { some_.least = least; }
 
   // All that share the label.
   Partner among_all(Search search) {
     Partner best;
-    for (std::int64_t b = 0; b < state_.n_vectors; ++b) {
-      if (keys_[b] >= 0.0f) add(b, search, best);
+    for (std::int64_t slot = 0; slot < state_.n_vectors; ++slot) {
+      if (state_.bounds[slot] < std::numeric_limits<float>::infinity()) add(slot, search, best);
     }
     take_best(some_, search, state_.tables, best);
     return best;
   }
 
-  // The nearest, and then those near enough to lose less, were their weight the best there is.
-  Partner near(Search search, std::int64_t nearest) {
+  // The likeliest, and then those whose bound lets them win.
+  Partner among_likely(Search search, std::int64_t likeliest) {
     Partner best;
-    add(nearest, search, best);
+    add(likeliest, search, best);
     take_best(some_, search, state_.tables, best);
-    const double ratio = std::sqrt(best.degradation > 0.0 ? best.degradation : 0.0) / some_.least;
-    const int entry = static_cast<int>(ratio * (state_.tables.n_reach - 1)) + 1;
-    const float reach = entry < state_.tables.n_reach ? state_.tables.reach[entry] : 0.0f;
-    for (std::int64_t b = 0; b < state_.n_slots; b += block_slots) {
+    const double loss = best.degradation > 0.0 ? best.degradation : 0.0;
+    const auto reach = static_cast<float>(std::sqrt(0.5 * loss) / some_.least);
+    for (std::int64_t slot = 0; slot < state_.n_slots; slot += block_slots) {
       bool any = false;
-      for (std::int64_t l = 0; l < block_slots; ++l) any |= keys_[b + l] >= reach;
+      for (std::int64_t l = 0; l < block_slots; ++l) any |= state_.bounds[slot + l] <= reach;
       if (!any) continue;
       for (std::int64_t l = 0; l < block_slots; ++l) {
-        if (keys_[b + l] >= reach && b + l != nearest) add(b + l, search, best);
+        if (state_.bounds[slot + l] <= reach && slot + l != likeliest) add(slot + l, search, best);
       }
     }
     take_best(some_, search, state_.tables, best);
@@ -189,14 +190,12 @@ class PartnerSearch {
     const int k = some_.size++;
     some_.slots[k] = slot;
     some_.weights[k] = std::fabs(state_.counts[slot]);
-    some_.kernels[k] = keys_[slot];
-    some_.exponents[k] = state_.exponent * distances_[slot];
+    some_.kernels[k] = state_.kernel_row[slot];
+    some_.exponents[k] = state_.exponent * state_.distance_row[slot];
     if (some_.size == group) take_best(some_, search, state_.tables, best);
   }
 
   const BudgetState& state_;
-  const float* distances_;
-  const float* keys_;
   Candidates some_;
 };
 

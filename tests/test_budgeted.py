@@ -105,11 +105,13 @@ class TestMerging:
         assert_array_equal(loss[:, -1], 0.0)
         assert np.isfinite(h).all()
 
-    def test_reach_leaves_no_better_partner_out(self):
-        m, kappa = 0.5 * self.rng.random(4000) + 1e-4, self.rng.random(4000)
-        ratio = np.sqrt(np.maximum(merging.degradation(m, kappa, merging.best_h(m, kappa)), 0.0)) / m
-        entry = np.ceil(np.minimum(ratio, 1.0) * 1024).astype(int)
-        assert (kappa >= merging.reach()[entry]).all()
+    def test_the_bound_of_the_core_leaves_no_better_partner_out(self):
+        """sqrt(WD / 2) / m ≥ (1 − κ)(0.707 + 0.293 κ)(1 − m): see native/merge_search.hpp."""
+        m, kappa = np.meshgrid(np.linspace(0.001, 0.5, 300), np.linspace(0.0, 1.0, 301)[:-1])
+        loss = np.sqrt(0.5 * merging.degradation(m, kappa, merging.best_h(m, kappa))) / m
+        bound = (1.0 - kappa) * (0.707 + 0.293 * kappa) * (1.0 - m)
+        assert (bound <= loss * (1.0 + 1e-6)).all()
+        assert (loss < 1.5 * bound).mean() > 0.8
 
 
 def unbudgeted(X, y, passes, weights=None, intercept=0.0):

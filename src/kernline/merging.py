@@ -26,9 +26,6 @@ from . import _core
 Array = NDArray[np.float64]
 
 _GOLDEN = (np.sqrt(5.0) - 1.0) / 2.0
-_N_REACH = 1025
-# A bound taken from a table must hold for what lies between its entries.
-_REACH_MARGIN = 1.02
 
 
 def merged_length(m: Array, kappa: Array, h: Array) -> Array:
@@ -71,24 +68,7 @@ def tables(size: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     return h.astype(np.float32), loss.astype(np.float32)
 
 
-@lru_cache(maxsize=1)
-def reach() -> NDArray[np.float32]:
-    """The least κ at which ‖Δ‖² = q² α² is still possible, whatever β ≥ α, for q = 0 … 1.
-
-    ‖Δ‖² / α² = WD / m² grows as κ falls and, for a given κ, is least at some m ≤ 1/2. A partner beyond the reach of one
-    already found need not be looked at.
-    """
-    kappa = np.linspace(0.0, 1.0, 2001)
-    m = np.linspace(0.0, 0.5, 101)[1:, None]
-    least = np.minimum.accumulate((degradation(m, kappa, best_h(m, kappa, 1e-6)) / m**2).min(axis=0))
-    possible = np.minimum(_REACH_MARGIN * np.linspace(0.0, 1.0, _N_REACH) + 1e-3, 1.0) ** 2
-    # `least` falls with κ: the first entry at or below what is possible, and one step back to be safe.
-    first = np.searchsorted(-least, -possible)
-    return kappa[np.maximum(first - 1, 0)].astype(np.float32)
-
-
 @lru_cache(maxsize=4)
 def native_tables(size: int) -> _core.MergeGrid:
     """Return the tables as the core takes them."""
-    h, loss = tables(size)
-    return _core.MergeGrid(h, loss, reach())
+    return _core.MergeGrid(*tables(size))
