@@ -37,8 +37,10 @@ inline std::int64_t fill_bounds(BudgetState& state, double count, const float* k
   for (std::int64_t s = 0; s < state.n_slots; s += block_slots) {
     for (std::int64_t l = 0; l < block_slots; ++l) {
       const float b = state.counts[s + l] * label, kappa = kernel[s + l];
-      const float loss = (1.0f - kappa) * (0.707f + 0.293f * kappa) * b / (a + b);
-      const float bound = b > 0.0f && kappa >= 0.0f ? loss : infinite;
+      const float near = (1.0f - kappa) * (0.707f + 0.293f * kappa) * b / (a + b);
+      const float low = 0.707f - 0.56f * kappa, high = 0.726f - 0.913f * kappa;
+      const float far = low < high ? low : high;
+      const float bound = b > 0.0f && kappa >= 0.0f ? (near > far ? near : far) : infinite;
       state.bounds[s + l] = bound;
       least[l] = bound < least[l] ? bound : least[l];
     }
@@ -48,8 +50,9 @@ inline std::int64_t fill_bounds(BudgetState& state, double count, const float* k
   if (found == infinite) return -1;
   std::int64_t slot = 0;
   for (;; slot += block_slots) {
-    bool here = false;
-    for (std::int64_t l = 0; l < block_slots; ++l) here |= state.bounds[slot + l] == found;
+    int here = 0;
+#pragma omp simd reduction(| : here)
+    for (std::int64_t l = 0; l < block_slots; ++l) here |= state.bounds[slot + l] == found ? 1 : 0;
     if (here) break;
   }
   while (state.bounds[slot] != found) ++slot;

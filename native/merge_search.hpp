@@ -149,9 +149,9 @@ inline void take_best(Candidates& some, Search search, const MergeTables& tables
 // The partner of a point of weight a, given its distances and kernel in the rows of the state, and for each slot a lower
 // bound of sqrt(WD / 2) / a: infinite where the label differs, else
 //
-//   (1 - kappa) (0.707 + 0.293 kappa) (1 - m),
+//   max{ (1 - kappa) (0.707 + 0.293 kappa) (1 - m),  min(0.707 - 0.56 kappa, 0.726 - 0.913 kappa) }:
 //
-// which is the limit for kappa -> 1 times what that limit is too large by at most.
+// the limit for kappa -> 1 times what it is too large by at most, and two chords below the curve of m = 1/2, the least.
 class PartnerSearch {
  public:
   PartnerSearch(const BudgetState& state, double least) : state_(state) { some_.least = least; }
@@ -174,8 +174,9 @@ class PartnerSearch {
     const double loss = best.degradation > 0.0 ? best.degradation : 0.0;
     const auto reach = static_cast<float>(std::sqrt(0.5 * loss) / some_.least);
     for (std::int64_t slot = 0; slot < state_.n_slots; slot += block_slots) {
-      bool any = false;
-      for (std::int64_t l = 0; l < block_slots; ++l) any |= state_.bounds[slot + l] <= reach;
+      int any = 0;
+#pragma omp simd reduction(| : any)
+      for (std::int64_t l = 0; l < block_slots; ++l) any |= state_.bounds[slot + l] <= reach ? 1 : 0;
       if (!any) continue;
       for (std::int64_t l = 0; l < block_slots; ++l) {
         if (state_.bounds[slot + l] <= reach && slot + l != likeliest) add(slot + l, search, best);
