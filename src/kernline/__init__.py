@@ -3,6 +3,7 @@
 from . import analysis, datasets, feature_maps, io, kernels, tables
 from .additive import AdditiveSVC
 from .additive_cv import AdditiveSVCCV
+from .budgeted import BudgetedSVC
 from .feature_maps import NystromMap
 from .nystrom import NystromSVC
 from .shapes import ShapeFunctions
@@ -12,6 +13,7 @@ __version__ = "0.1.0"
 __all__ = [
     "AdditiveSVC",
     "AdditiveSVCCV",
+    "BudgetedSVC",
     "NystromMap",
     "NystromSVC",
     "ShapeFunctions",
