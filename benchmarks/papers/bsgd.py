@@ -381,8 +381,8 @@ def _figure_3(page: Page, problems: dict[str, Problem], measured: dict[tuple[str
             verdicts.append(f"{name} {' and '.join(f'{share:.1f}' for share in shares)} % ({verdict})")
         if k in (1, 2, 3):
             bottom, top = np.array(list(parts.values())).T
-            axes[0, k - 1].bar(parts, bottom, label="A: h or WD")
-            axes[0, k - 1].bar(parts, top, bottom=bottom, label="B: all else")
+            axes[0, k - 1].bar(list(parts), bottom, label="A: h or WD")
+            axes[0, k - 1].bar(list(parts), top, bottom=bottom, label="B: all else")
             axes[0, k - 1].set(title=f"{name}, budget 100", ylabel="seconds")
             axes[0, k - 1].tick_params(axis="x", labelrotation=20)
             axes[0, k - 1].legend(frameon=False)
