@@ -59,7 +59,8 @@ class BudgetedSGD {
     require(budget >= 2 && budget < (std::int64_t{1} << 31), "budget: at least 2");
     require(C > 0.0 && std::isfinite(C), "C must be positive");
     for (std::size_t i = 0; i < signed_weights.size(); ++i) {
-      require(std::isfinite(signed_weights(i)) && signed_weights(i) != 0.0, "weights must be finite, and not zero");
+      const double size = std::abs(signed_weights(i));
+      require(size >= 1e-13 && size <= 1e13, "weights must be between 1e-13 and 1e13");
       largest_weight_ = std::max(largest_weight_, std::abs(signed_weights(i)));
       unequal_ = unequal_ || std::abs(signed_weights(i)) != std::abs(signed_weights(0));
     }

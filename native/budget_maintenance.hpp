@@ -212,7 +212,7 @@ template <class Row>
 inline void merge_row(BudgetState& state, const Row& row, double count, const Partner& partner) {
   const std::int64_t slot = partner.slot;
   const auto h = static_cast<float>(partner.h);
-  const float distance = state.distance_row[slot];
+  const float distance = state.distance_row[slot], exponent = state.pair_exponent(slot);
   float* values = slot_values(state, slot);
   if constexpr (is_dense<Row>) {
     for (std::int64_t j = 0; j < state.n_features; ++j) {
@@ -230,14 +230,14 @@ inline void merge_row(BudgetState& state, const Row& row, double count, const Pa
     const float norm = h * squared_norm(row) + (1.0f - h) * state.norms[slot] - h * (1.0f - h) * distance;
     state.norms[slot] = std::max(norm, 0.0f);
   }
-  merge_terms(state, slot, count, state.weight_sum * count, state.exponent * distance, h);
+  merge_terms(state, slot, count, state.weight_sum * count, exponent, h);
 }
 
 // z = h a + (1 - h) b in the place of b; the slot of a is given up.
 inline void merge_slots(BudgetState& state, std::int64_t a, const Partner& partner) {
   const std::int64_t b = partner.slot;
   const auto h = static_cast<float>(partner.h);
-  const float distance = state.distance_row[b];
+  const float distance = state.distance_row[b], exponent = state.pair_exponent(b);
   float *from = slot_values(state, a), *to = slot_values(state, b);
   const float of_a = h * state.shrinks[a], of_b = (1.0f - h) * state.shrinks[b];
   float norm = 0.0f;
@@ -256,7 +256,7 @@ inline void merge_slots(BudgetState& state, std::int64_t a, const Partner& partn
     }
     keep_distances(state, b, state.distance_row);
   }
-  merge_terms(state, b, state.counts[a], state.pasts[a], state.exponent * distance, h);
+  merge_terms(state, b, state.counts[a], state.pasts[a], exponent, h);
   remove_slot(state, a);
 }
 
@@ -274,8 +274,9 @@ inline void compare_searches(BudgetState& state, double least) {
   PartnerSearch search(state, least);
   const Partner looked_up = search.among_all(Search::lookup_wd), golden = search.among_all(Search::gss);
   const Partner precise = search.among_all(Search::gss_precise);
+  if (looked_up.slot < 0 || golden.slot < 0 || precise.slot < 0) return;
   const auto loss = [&](const Partner& partner) {
-    const double b = std::fabs(state.counts[partner.slot]), exponent = state.exponent * state.distance_row[partner.slot];
+    const double b = std::fabs(state.counts[partner.slot]), exponent = state.pair_exponent(partner.slot);
     const double c = merged_weight(least, b, exponent, partner.h);
     return least * least + b * b + 2.0 * least * b * exp2_fast(exponent) - c * c;
   };
@@ -300,7 +301,9 @@ inline void merge_least(BudgetState& state) {
   };
   std::int64_t likeliest = others();
   if (likeliest < 0) {
-    least = least_slot(state, -state.counts[least], false);
+    const std::int64_t other = least_slot(state, -state.counts[least], false);
+    if (other < 0 || other == least) return remove_slot(state, least);
+    least = other;
     slot_row(state, least);
     likeliest = others();
   }
@@ -310,6 +313,7 @@ inline void merge_least(BudgetState& state) {
   PartnerSearch search(state, weight);
   const Partner partner = state.published ? search.among_all(state.search) : search.among_likely(state.search, likeliest);
   if (timed) state.search_seconds += seconds_since(begun) * static_cast<double>(state.sampled);
+  if (partner.slot < 0) return remove_slot(state, least);
   if (state.compare) compare_searches(state, weight);
   merge_slots(state, least, partner);
 }

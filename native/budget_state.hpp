@@ -99,6 +99,11 @@ struct BudgetState {
   float* bounds = nullptr;
   float* point = nullptr;
 
+  // log2 k(x, b) of the point whose distances are in the row: finite, as it is multiplied by h^2, which may be 0.
+  float pair_exponent(std::int64_t slot) const {
+    const float product = exponent * distance_row[slot];
+    return product > -1e6f ? product : -1e6f;
+  }
   double scale() const { return n_steps ? C * n_seen / static_cast<double>(n_steps) : 0.0; }
   BlocksView blocks() const { return {n_features, n_slots, vectors, shrinks, norms, counts, exponent}; }
 };

@@ -25,8 +25,8 @@ void with_values(const RowsView& view, F&& f) {
 template <class Row>
 inline void maintain(BudgetState& state, const Row& row, double count, std::int64_t likeliest) {
   if (state.maintenance == Maintenance::merge && state.newest_is_least && !state.published && likeliest >= 0) {
-    PartnerSearch search(state, std::fabs(count));
-    return merge_row(state, row, count, search.among_likely(state.search, likeliest));
+    const Partner partner = PartnerSearch(state, std::fabs(count)).among_likely(state.search, likeliest);
+    if (partner.slot >= 0) return merge_row(state, row, count, partner);
   }
   insert(state, row, count);
   switch (state.maintenance) {
@@ -61,8 +61,10 @@ inline void violation(BudgetState& state, const Row& row, double count) {
   const Clock::time_point begun = timed ? Clock::now() : Clock::time_point{};
   const std::int64_t likeliest = fill_bounds(state, count, state.kernel_row);
   if (likeliest >= 0 && !state.published && is_point(state, row, likeliest)) {
-    state.counts[likeliest] += static_cast<float>(count);  // the point is there already
-    state.pasts[likeliest] += state.weight_sum * count;
+    const float before = state.counts[likeliest];  // the point is there already
+    state.counts[likeliest] += static_cast<float>(count);
+    // What was added in float32, or the average of a point seen 2^24 times would drift.
+    state.pasts[likeliest] += state.weight_sum * (state.counts[likeliest] - before);
     state.n_repeated += full;
   } else if (full) {
     maintain(state, row, count, likeliest);

@@ -84,7 +84,11 @@ inline void golden_section(Candidates& some) {
       outer[k] = upper ? fresh : kept;
     }
   }
-  for (int k = 0; k < group; ++k) some.h[k] = static_cast<float>(low[k] + 0.5 * width[k]);
+  for (int k = 0; k < group; ++k) {
+    // The middle of the last cut is never 0, where points far apart are best left: kappa^(h^2) would take b with it.
+    const double h = low[k] + 0.5 * width[k];
+    some.h[k] = value(k, 0.0) >= value(k, h) ? 0.0f : static_cast<float>(h);
+  }
   degradations_at_h(some);
 }
 
@@ -103,8 +107,9 @@ inline void search_group(Candidates& some, Search search, const MergeTables& tab
   switch (search) {
     case Search::lookup_wd:
       for (int k = 0; k < size; ++k) {
-        const float a = static_cast<float>(some.least), sum = a + some.weights[k];
-        some.degradations[k] = sum * sum * look_up(tables.degradation, tables.size, a / sum, some.kernels[k]);
+        const double sum = some.least + some.weights[k];
+        const auto m = static_cast<float>(some.least / sum);
+        some.degradations[k] = sum * sum * look_up(tables.degradation, tables.size, m, some.kernels[k]);
       }
       return;
     default: break;
@@ -123,7 +128,7 @@ inline void search_group(Candidates& some, Search search, const MergeTables& tab
 }
 
 struct Partner {
-  std::int64_t slot = -1;
+  std::int64_t slot = -1;  // none: no other point of the label
   double h = 0.0;
   double degradation = std::numeric_limits<double>::infinity();
 };
@@ -170,6 +175,7 @@ class PartnerSearch {
   // The likeliest, and then those whose bound lets them win.
   Partner among_likely(Search search, std::int64_t likeliest) {
     Partner best;
+    if (likeliest < 0) return best;
     add(likeliest, search, best);
     take_best(some_, search, state_.tables, best);
     const double loss = best.degradation > 0.0 ? best.degradation : 0.0;
@@ -193,7 +199,7 @@ class PartnerSearch {
     some_.slots[k] = slot;
     some_.weights[k] = std::fabs(state_.counts[slot]);
     some_.kernels[k] = state_.kernel_row[slot];
-    some_.exponents[k] = state_.exponent * state_.distance_row[slot];
+    some_.exponents[k] = state_.pair_exponent(slot);
     if (some_.size == group) take_best(some_, search, state_.tables, best);
   }
 

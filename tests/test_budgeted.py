@@ -13,6 +13,7 @@ from scipy.interpolate import RegularGridInterpolator
 from scipy.optimize import minimize_scalar
 from scipy.spatial.distance import cdist
 from sklearn.datasets import load_digits, make_moons
+from sklearn.exceptions import NotFittedError
 from sklearn.svm import SVC
 
 from kernline import BudgetedSVC, merging
@@ -131,7 +132,7 @@ def unbudgeted(X, y, passes, weights=None, intercept=0.0):
 
 def fit(X, y, weights=1.0, **options):
     options = {"intercept": False, "average": False, "tol": 0.0, "shuffle": False, "passes": 1} | options
-    return BudgetedSGD(gamma=GAMMA, C=C, **options).fit(values_of(X), y * weights)
+    return BudgetedSGD(gamma=GAMMA, C=C, **options).fit(values_of(X, GAMMA), y * weights)
 
 
 def decision(model, X):
@@ -237,7 +238,7 @@ def test_kept_distances_of_merged_points(clouds, make):
     X, y = clouds
     weights = np.random.default_rng(0).uniform(0.5, 2.0, y.size)
     settings = BudgetedSGD(gamma=GAMMA, C=C, budget=30)
-    core = settings.core(values_of(make(X)), y * weights)
+    core = settings.core(values_of(make(X), settings.gamma), y * weights)
     for _ in range(5):
         while not core.run(1.0):
             pass
@@ -371,8 +372,52 @@ class TestEstimator:
         X, y = digits
         sparse = sp.csr_array(X)
         sparse.indices, sparse.indptr = sparse.indices.astype(index), sparse.indptr.astype(index)
-        scores = [BudgetedSVC(budget=50, random_state=0).fit(data, y).score(X, y) for data in (X, sparse)]
-        assert min(scores) > 0.95
+        models = [BudgetedSVC(budget=50, random_state=0).fit(data, y) for data in (X, sparse)]
+        assert min(model.score(X, y) for model in models) > 0.95
+        # Rounding differs, and with it who is merged: the same function for all practical purposes.
+        assert (models[0].predict(X) == models[1].predict(X)).mean() > 0.97
+        for model in models:
+            assert_allclose(model.decision_function(X), model.decision_function(sparse), atol=1e-3)
+
+    @pytest.mark.parametrize("offset", [1e2, 1e4, 1e6])
+    def test_sparse_and_mostly_empty_columns_far_from_the_origin(self, offset):
+        """|x|² + |b|² − 2 x·b in float32 would know nothing of the distances here."""
+        rng = np.random.default_rng(0)
+        X = np.zeros((1500, 5))
+        X[:, 0] = offset + rng.integers(-12, 13, 1500) / 4.0
+        y = np.sin(1.5 * (X[:, 0] - offset)) > 0
+        for data in (X, X[:, :1], sp.csr_array(X), sp.csr_array(X[:, :1])):
+            model = BudgetedSVC(gamma=1.0, C=10.0, budget=60, random_state=0).fit(data, y)
+            assert model.score(data, y) > 0.97
+            assert_allclose(model.decision_function(data[::2]), model.decision_function(data)[::2], atol=1e-3)
+
+    @pytest.mark.parametrize("merge", ["lookup-wd", "lookup-h", "gss", "gss-precise"])
+    @pytest.mark.parametrize("scale", [10.0, 300.0, 1e4, 1e12])
+    @pytest.mark.parametrize("gamma", [1.0, 1e20])
+    def test_points_that_are_far_apart(self, merge, scale, gamma):
+        """κ = 0 for all pairs: merging can only drop the smaller, and must not harm the other."""
+        rng = np.random.default_rng(0)
+        X, y = scale * rng.standard_normal((600, 5)), rng.integers(2, size=600)
+        for weight in (None, rng.uniform(0.5, 2.0, 600)):
+            model = BudgetedSVC(gamma=gamma, budget=10, passes=3, merge=merge, random_state=0)
+            model.fit(X, y, sample_weight=weight)
+            assert np.isfinite(model.decision_function(X)).all()
+            assert model.n_support_[0] <= 10
+            if weight is None:
+                assert np.abs(model._models()[0].counts).min() >= 0.99
+
+    @pytest.mark.parametrize(("C", "weight"), [(1.0, 1e20), (1e25, 1e-50), (1e-25, 1e25)])
+    def test_weights_that_float32_cannot_count(self, moons, C, weight):
+        X, y = moons
+        with pytest.raises(ValueError, match="between"):
+            BudgetedSVC(C=C).fit(X, y, sample_weight=np.full(y.size, weight))
+
+    def test_a_budget_beyond_the_rows_takes_no_memory(self, moons):
+        X, y = moons[0][:200], moons[1][:200]
+        small, large = (BudgetedSVC(budget=b, random_state=0).fit(X, y) for b in (200, 10**9))
+        assert_array_equal(small.decision_function(X), large.decision_function(X))
+        with pytest.raises(ValueError, match="GB"):
+            BudgetedSVC(budget=50_000, maintenance="project").partial_fit(X, y, classes=[0, 1])
 
     def test_threads_do_not_change_the_result(self, digits):
         X, y = digits
@@ -432,7 +477,7 @@ class TestStream:
         assert stream.support_vectors_.shape == (50, 2)
         assert len(pickle.dumps(stream)) < 10_000
         whole = BudgetedSVC(gamma=stream.gamma_, budget=50, random_state=0).fit(X_train, y_train)
-        assert stream.score(X[2000:], y[2000:]) > whole.score(X[2000:], y[2000:]) - 0.02
+        assert stream.score(X[2000:], y[2000:]) > whole.score(X[2000:], y[2000:]) - 0.005
 
     def test_chunks_do_not_matter(self, clouds):
         """One pass in one part or in many, in the order of the rows, is the same sequence of steps."""
@@ -442,11 +487,52 @@ class TestStream:
         for n_parts in (1, 7):
             model = BudgetedModel.empty(5)
             for part in np.array_split(np.arange(400), n_parts):
-                model = settings.go_on(values_of(X[part]), y[part], model)
+                model = settings.go_on(values_of(X[part], settings.gamma), y[part], model)
             models.append(model)
         assert_allclose(models[0].coefficients, models[1].coefficients, rtol=1e-5)
         assert_allclose(models[0].vectors, models[1].vectors, rtol=1e-5)
         assert_allclose(models[0].intercept, models[1].intercept, rtol=1e-9)
+
+    def test_parameters_that_change_within_a_stream(self, moons):
+        X, y = moons
+        model = BudgetedSVC(gamma=1.0, budget=20, random_state=0).partial_fit(X[:500], y[:500], classes=[0, 1])
+        with pytest.raises(ValueError, match="budget=10: the stream has 20 support vectors"):
+            model.set_params(budget=10).partial_fit(X, y)
+        with pytest.raises(ValueError, match=r"gamma=5\.0: the stream began with 1"):
+            model.set_params(budget=20, gamma=5.0).partial_fit(X, y)
+        model.set_params(gamma=1.0, average=False)
+        for part in np.array_split(np.arange(500, 2000), 20):
+            model.partial_fit(X[part], y[part])
+        last = BudgetedSVC(gamma=1.0, budget=20, random_state=0, average=False)
+        for part in np.array_split(np.arange(2000), 20):
+            last.partial_fit(X[part], y[part], classes=[0, 1])
+        assert model.score(X[2000:], y[2000:]) > last.score(X[2000:], y[2000:]) - 0.05
+
+    def test_a_first_call_that_fails_leaves_nothing(self, moons):
+        X, y = moons
+        model = BudgetedSVC(budget=20)
+        with pytest.raises(ValueError, match="classes"):
+            model.partial_fit(X, y + 5, classes=[0, 1])
+        with pytest.raises(NotFittedError):
+            model.predict(X)
+        assert model.partial_fit(X, y, classes=[0, 1]).score(X, y) > 0.8
+
+    def test_a_later_chunk_is_checked_too(self, moons):
+        X, y = moons
+        model = BudgetedSVC(budget=20).partial_fit(X[:100], y[:100], classes=[0, 1])
+        with pytest.raises(ValueError, match="takes values up to"):
+            model.partial_fit(X * 1e30, y)
+        assert np.isfinite(model.decision_function(X)).all()
+
+    def test_a_stream_after_many_passes_begins_at_the_same_function(self, moons):
+        """1/(λt) is C/passes after fit, and C in a stream: the counts take the difference."""
+        X, y = moons
+        model = BudgetedSVC(gamma=1.0, budget=30, passes=7, tol=0.0, random_state=0).fit(X[:500], y[:500])
+        for before in model._models():
+            after = before.as_of_one_pass()
+            assert after.n_steps == 500
+            assert_allclose(after.coefficients, before.coefficients, rtol=1e-5)
+            assert_allclose(after.intercept, before.intercept, rtol=1e-9)
 
     def test_goes_on_after_fit(self, moons):
         X, y = moons

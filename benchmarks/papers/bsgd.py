@@ -219,7 +219,7 @@ class Measured:
         found = cls()
         for seed in range(RUNS):
             problem = make(seed)
-            train, test = values_of(problem.X_train), values_of(problem.X_test)
+            train, test = values_of(problem.X_train, problem.gamma), values_of(problem.X_test, problem.gamma)
             for search in SEARCHES:
                 settings = _settings(problem, budget, search=search, seed=seed)
                 start = time.process_time()
@@ -315,7 +315,7 @@ def _table_3_decisions(page: Page, problems: dict[str, Problem], measured: dict[
     page.add("## Table 3: merging decisions at a budget of 100")
     rows = []
     for name, problem in problems.items():
-        core = _settings(problem, 100, published=True).core(values_of(problem.X_train), problem.y_train)
+        core = _settings(problem, 100, published=True).core(values_of(problem.X_train, problem.gamma), problem.y_train)
         core.compare_searches()
         for _ in range(min(problem.passes, 3)):
             while not core.run(1.0):
@@ -349,7 +349,7 @@ def _figure_2(page: Page) -> None:
 
 def _timed(problem: Problem, budget: int, **options: Any) -> tuple[float, float, float]:
     """Seconds of a fit, of its budget maintenance, and of the search within; one maintenance in 16 is timed."""
-    core = _settings(problem, budget, **options).core(values_of(problem.X_train), problem.y_train)
+    core = _settings(problem, budget, **options).core(values_of(problem.X_train, problem.gamma), problem.y_train)
     core.sample_times(16)
     core.go_on_averaging()
     start = time.process_time()
@@ -405,7 +405,7 @@ def _steps(page: Page, problems: dict[str, Problem]) -> str:
     for name, problem in problems.items():
         X = problem.X_train[:20_000]
         dense = np.ascontiguousarray(X.toarray() if sp.issparse(X) else X, dtype=np.float32)
-        train = values_of(problem.X_train)
+        train = values_of(problem.X_train, problem.gamma)
         for budget in problem.budgets:
             vectors = np.resize(dense, (budget, dense.shape[1]))
             settings = replace(_settings(problem, budget), passes=1)

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from sklearn.base import _fit_context
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
-from sklearn.utils.multiclass import _check_partial_fit_first_call
 from sklearn.utils.validation import check_is_fitted
 
 from . import _core, validation
@@ -28,6 +27,8 @@ Array = NDArray[np.float64]
 SEARCHES = ("lookup-wd", "lookup-h", "gss", "gss-precise")
 # Support vectors are dense: a few columns with huge numbers must not ask for more memory than there is.
 _LARGEST_MODEL = 2**32
+# Weights are counted in float32, whose squares must be finite.
+_LARGEST_WEIGHT = 1e12
 
 
 class BudgetedSVC(OneAgainstRest):
@@ -155,11 +156,11 @@ class BudgetedSVC(OneAgainstRest):
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> BudgetedSVC:
         """Fit to X, (n_samples, n_features) dense or sparse, and labels y; `sample_weight` is a factor of C."""
         data = Labelled.of(self, X, y, sample_weight)
-        self._check_size(data.X, data.classes)
+        budget = max(2, min(int(self.budget), data.X.shape[0]))  # more would only take memory
+        self._check_size(data.X, data.classes, data.weights, budget)
         gamma = self._gamma_of(data.X)
-        _ = costs(self.C, data.weights)  # refuses what float32 cannot hold
-        settings = self._settings(gamma, int(check_random_state(self.random_state).randint(2**31 - 1)))
-        rows = values_of(data.X)
+        settings = self._settings(gamma, int(check_random_state(self.random_state).randint(2**31 - 1)), budget)
+        rows = values_of(data.X, gamma)
         progress = FitProgress(self, data.names, self.passes, int(self.verbose))
         interrupted = threading.Event()
 
@@ -186,35 +187,49 @@ class BudgetedSVC(OneAgainstRest):
                 "class_weight='balanced' needs all labels at once, and partial_fit sees them in parts. Pass a dict: "
                 "sklearn.utils.class_weight.compute_class_weight('balanced', ...) on a sample gives its values."
             )
-        first = not hasattr(self, "classes_")
+        first = not hasattr(self, "_last")
         X, y, weight = validation.check_training_data(self, X, y, sample_weight, reset=first)
-        if _check_partial_fit_first_call(self, classes):
-            self.classes_ = validation.check_classes(self, np.asarray(classes))[0]
-        number = validation.check_known_classes(self.classes_, y)
-        if first:
-            self._check_size(X, self.classes_)
-            self.gamma_ = self._gamma_of(X)
-        weights = row_weights(self.class_weight, self.classes_, number, weight)
-        _ = costs(self.C, weights)
-        _, signs = one_against_rest(self.classes_, number)
-        rows = values_of(X)
-        before = self._models() if not first else [BudgetedModel.empty(X.shape[1])] * len(signs)
+        if first and classes is None:
+            raise ValueError("classes must be passed on the first call to partial_fit: all the labels there will be.")
+        known = validation.check_classes(self, np.asarray(classes))[0] if classes is not None else self.classes_
+        if not first and not np.array_equal(known, self.classes_):
+            raise ValueError(f"`classes={known}` is not the same as on last call to partial_fit, {self.classes_}.")
+        number = validation.check_known_classes(known, y)
+        weights = row_weights(self.class_weight, known, number, weight)
+        self._check_size(X, known, weights, int(self.budget))
+        gamma = self._gamma_of(X) if first else self._same_gamma()
+        _, signs = one_against_rest(known, number)
+        rows = values_of(X, gamma)
+        before = [BudgetedModel.empty(X.shape[1])] * len(signs) if first else self._models()
         seed = int(check_random_state(self.random_state).randint(2**31 - 1)) + before[0].n_steps
-        settings = self._settings(self.gamma_, seed)
+        settings = self._settings(gamma, seed, int(self.budget))
         interrupted = threading.Event()
 
         def solve(index: int) -> BudgetedModel:
             solver = replace(settings, seed=seed + index)
             return solver.go_on(rows, signs[index] * weights, before[index], interrupted)
 
-        self._keep(run_tasks(solve, len(signs), thread_count(self.n_jobs), interrupted))
+        models = run_tasks(solve, len(signs), thread_count(self.n_jobs), interrupted)
+        self.classes_, self.gamma_ = known, gamma
+        self._keep(models)
         return self
 
-    def _settings(self, gamma: float, seed: int) -> BudgetedSGD:
+    def _same_gamma(self) -> float:
+        """The γ of a stream under way, which its support vectors are for."""
+        if self.gamma not in ("scale", self.gamma_):
+            raise ValueError(f"gamma={self.gamma!r}: the stream began with {self.gamma_:g}. Begin a new model for it.")
+        n_support = int(self.n_support_.max())
+        if int(self.budget) < n_support:
+            raise ValueError(
+                f"budget={self.budget}: the stream has {n_support} support vectors already. Begin a new model for it."
+            )
+        return float(self.gamma_)
+
+    def _settings(self, gamma: float, seed: int, budget: int) -> BudgetedSGD:
         return BudgetedSGD(
             gamma=gamma,
             C=float(self.C),
-            budget=int(self.budget),
+            budget=budget,
             passes=int(self.passes),
             search=self.merge,
             maintenance=self.maintenance,
@@ -232,15 +247,23 @@ class BudgetedSVC(OneAgainstRest):
             raise ValueError(f"gamma={self.gamma!r} is {gamma:.3g} here, beyond float32. Scale the data.")
         return gamma
 
-    def _check_size(self, X: Any, classes: NDArray[Any]) -> None:
-        """Refuse values that float32 cannot square, and a model that would not fit into memory."""
+    def _check_size(self, X: Any, classes: NDArray[Any], weights: Array, budget: int) -> None:
+        """Refuse values and weights that float32 cannot hold, and a model that would not fit into memory."""
         validation.check_squares(self, X)
+        _ = costs(self.C, weights)
+        if not (weights.min() >= 1.0 / _LARGEST_WEIGHT and weights.max() <= _LARGEST_WEIGHT):
+            raise ValueError(
+                f"sample_weight times class_weight ranges from {weights.min():.3g} to {weights.max():.3g}; it must lie "
+                f"between {1.0 / _LARGEST_WEIGHT:g} and {_LARGEST_WEIGHT:g}. Put a common factor into C."
+            )
         n_problems = classes.size if classes.size > 2 else 1
-        size = 4 * n_problems * (int(self.budget) + 1) * X.shape[1]
+        between = 8 * budget if self.maintenance == "project" else 4 * budget if np.ptp(weights) > 0.0 else 0
+        size = n_problems * (budget + 1) * (4 * X.shape[1] + between)
         if size > _LARGEST_MODEL:
             raise ValueError(
-                f"{n_problems} × {self.budget} support vectors of {X.shape[1]:,} features take {size / 2**30:.3g} GB; "
-                f"{_LARGEST_MODEL / 2**30:g} are allowed. Lower the budget, or the number of features: "
+                f"{n_problems} × {budget} support vectors of {X.shape[1]:,} features take {size / 2**30:.3g} GB with "
+                f"the distances that are kept; {_LARGEST_MODEL / 2**30:g} are allowed. Lower the budget, or the number "
+                "of features: "
                 "sklearn.feature_extraction.FeatureHasher and TruncatedSVD do that for sparse data."
             )
 
@@ -265,9 +288,9 @@ class BudgetedSVC(OneAgainstRest):
         return [slice(end - n, end) for end, n in zip(ends, self.n_support_, strict=True)]
 
     def _scores(self, X: Any) -> Array:
-        check_is_fitted(self)
+        check_is_fitted(self, "intercept_")
         X = validation.check_new_points(self, X)
-        rows, n_threads = values_of(X), thread_count(self.n_jobs)
+        rows, n_threads = values_of(X, self.gamma_), thread_count(self.n_jobs)
         scores = np.empty((self.intercept_.size, X.shape[0]))
         for problem, part in enumerate(self._parts()):
             coefficients = self.dual_coef_[part].astype(np.float32)

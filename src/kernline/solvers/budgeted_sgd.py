@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -23,16 +23,24 @@ Array = NDArray[np.float64]
 
 # So many passes in a row must bring nothing before the fit stops.
 _PATIENCE = 3
-# Below this share of non-zeros, values and columns are swept faster than rows with every zero in its place.
-_DENSE_SHARE = 0.3
+# γ ‖x‖² of a sparse row at which the rounding of |x|² + |b|² − 2 x·b in float32 changes the kernel by about 10⁻³; such
+# rows are written out, up to so many values.
+_COARSEST, _DENSE_VALUES = 1e4, 250_000_000
 
 
-def values_of(X: Any) -> _core.Rows:
-    """X as the core takes it, float32, sparse where that is faster."""
+def values_of(X: Any, gamma: float) -> _core.Rows:
+    """X as the core takes it, float32: dense rows are compared by differences, sparse ones by products."""
+    if sp.issparse(X) and X.nnz:
+        longest = float(X.multiply(X).sum(axis=1).max())
+        if gamma * longest > _COARSEST:
+            if X.shape[0] * X.shape[1] > _DENSE_VALUES:
+                raise ValueError(
+                    f"gamma · ‖x‖² is {gamma * longest:.3g} for the longest row, too much for products of sparse rows "
+                    "in float32. Scale the data (sklearn.preprocessing.MaxAbsScaler), or lower gamma."
+                )
+            X = X.toarray()
     if not sp.issparse(X):
-        if np.count_nonzero(X) >= _DENSE_SHARE * X.size:
-            return _core.Rows.dense_values(np.ascontiguousarray(X, dtype=np.float32))
-        X = sp.csr_array(X)
+        return _core.Rows.dense_values(np.ascontiguousarray(X, dtype=np.float32))
     indices = X.indices if X.indices.dtype in (np.int32, np.int64) else X.indices.astype(np.int64)
     return _core.Rows.sparse_values(X.indptr.astype(np.int64), indices, X.data.astype(np.float32), X.shape[1])
 
@@ -78,6 +86,23 @@ class BudgetedModel:
         """Return the model before the first step."""
         vectors = np.empty((0, n_features), np.float32)
         return cls(vectors, np.empty(0, np.float32), np.empty(0), 0.0, 0.0, 0.0, 0.0, 0.0, 0, 0.0)
+
+    def as_of_one_pass(self) -> BudgetedModel:
+        """Return the same function as one pass would leave it, so that 1/(λt) stays C as a stream goes on."""
+        if self.n_steps <= self.n_seen:
+            return self
+        share = self.n_seen / self.n_steps
+        return replace(
+            self,
+            counts=(share * self.counts).astype(np.float32),
+            bias=share * self.bias,
+            weight_sum=self.weight_sum / share,
+            n_steps=round(self.n_seen),
+        )
+
+    def without_average(self) -> BudgetedModel:
+        """Return the last iterate alone."""
+        return replace(self, pasts=np.zeros_like(self.pasts), bias_past=0.0, weight_sum=0.0, average_norm=0.0)
 
     @property
     def coefficients(self) -> Array:
@@ -151,6 +176,9 @@ class BudgetedSGD:
     ) -> BudgetedModel:
         """One pass over more rows of a stream, where n is the number of rows so far."""
         core = self.core(rows, signed_weights)
+        model = model.as_of_one_pass()
+        if not self.average:
+            model = model.without_average()
         core.resume(
             vectors=model.vectors,
             counts=model.counts,
