@@ -56,38 +56,38 @@ inline void degradations_at_h(Candidates& some) {
   }
 }
 
-// Golden section search on [0, 1/2], all candidates at once: `steps` cuts, one new value of s each. In double: where m is
-// small, s varies by m^2, which float32 does not see.
-template <int steps>
+// Golden section search on [0, 1/2], all candidates at once: `steps` cuts, one new value of s each.
+// To 0.01 float32 serves: double changed its losses by 1 % at most on four data sets, and took up to twice the time.
+template <class Real, int steps>
 inline void golden_section(Candidates& some) {
-  constexpr double golden = 0.6180339887498949;
-  double m[group], low[group], width[group], inner[group], outer[group];
-  const auto value = [&](int k, double h) {
-    const double exponent = some.exponents[k], other = 1.0 - h;
-    return m[k] * exp2_fast(exponent * other * other) + (1.0 - m[k]) * exp2_fast(exponent * h * h);
+  constexpr Real golden = static_cast<Real>(0.6180339887498949);
+  Real m[group], low[group], width[group], inner[group], outer[group];
+  const auto value = [&](int k, Real h) {
+    const Real exponent = some.exponents[k], other = 1 - h;
+    return m[k] * exp2_fast(exponent * other * other) + (1 - m[k]) * exp2_fast(exponent * h * h);
   };
   for (int k = 0; k < group; ++k) {
-    m[k] = some.least / (some.least + some.weights[k]);
-    low[k] = 0.0;
-    width[k] = 0.5;
-    inner[k] = value(k, (1.0 - golden) * width[k]);
+    m[k] = static_cast<Real>(some.least / (some.least + some.weights[k]));
+    low[k] = 0;
+    width[k] = static_cast<Real>(0.5);
+    inner[k] = value(k, (1 - golden) * width[k]);
     outer[k] = value(k, golden * width[k]);
   }
   for (int step = 0; step < steps; ++step) {
     for (int k = 0; k < group; ++k) {
       const bool upper = outer[k] > inner[k];
-      low[k] = upper ? low[k] + (1.0 - golden) * width[k] : low[k];
+      low[k] = upper ? low[k] + (1 - golden) * width[k] : low[k];
       width[k] *= golden;
-      const double fresh = value(k, low[k] + (upper ? golden : 1.0 - golden) * width[k]);
-      const double kept = upper ? outer[k] : inner[k];
+      const Real fresh = value(k, low[k] + (upper ? golden : 1 - golden) * width[k]);
+      const Real kept = upper ? outer[k] : inner[k];
       inner[k] = upper ? kept : fresh;
       outer[k] = upper ? fresh : kept;
     }
   }
   for (int k = 0; k < group; ++k) {
     // The middle of the last cut is never 0, where points far apart are best left: kappa^(h^2) would take b with it.
-    const double h = low[k] + 0.5 * width[k];
-    some.h[k] = value(k, 0.0) >= value(k, h) ? 0.0f : static_cast<float>(h);
+    const Real h = low[k] + static_cast<Real>(0.5) * width[k];
+    some.h[k] = value(k, 0) >= value(k, h) ? 0.0f : static_cast<float>(h);
   }
   degradations_at_h(some);
 }
@@ -121,8 +121,8 @@ inline void search_group(Candidates& some, Search search, const MergeTables& tab
   }
   switch (search) {
     case Search::lookup_h: return look_up_h(some, tables);
-    case Search::gss: return golden_section<9>(some);             // to 0.01
-    case Search::gss_precise: return golden_section<47>(some);  // to 1e-10
+    case Search::gss: return golden_section<float, 9>(some);             // to 0.01
+    case Search::gss_precise: return golden_section<double, 47>(some);  // to 1e-10
     default: return;
   }
 }
