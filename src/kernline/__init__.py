@@ -4,6 +4,7 @@ from . import analysis, datasets, feature_maps, io, kernels, tables
 from .additive import AdditiveSVC
 from .additive_cv import AdditiveSVCCV
 from .feature_maps import NystromMap
+from .io.model_files import load, save
 from .nystrom import NystromSVC
 from .shapes import ShapeFunctions
 
@@ -21,5 +22,7 @@ __all__ = [
     "feature_maps",
     "io",
     "kernels",
+    "load",
+    "save",
     "tables",
 ]
