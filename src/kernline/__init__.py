@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from .additive import AdditiveSVC
     from .additive_cv import AdditiveSVCCV
     from .feature_maps import NystromMap
+    from .io.model_files import load, save
     from .nystrom import NystromSVC
     from .shapes import ShapeFunctions
 
@@ -25,6 +26,8 @@ __all__ = [
     "feature_maps",
     "io",
     "kernels",
+    "load",
+    "save",
     "tables",
 ]
 
@@ -36,6 +39,8 @@ _HOMES = {
     "NystromMap": "feature_maps",
     "NystromSVC": "nystrom",
     "ShapeFunctions": "shapes",
+    "load": "io.model_files",
+    "save": "io.model_files",
 }
 
 

@@ -1,0 +1,201 @@
+"""Model files: what goes in comes out, bit by bit; and what others made up is refused."""
+
+import json
+import os
+import struct
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn.base import clone
+from sklearn.decomposition import PCA
+from sklearn.exceptions import NotFittedError
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, Normalizer, StandardScaler
+
+import kernline
+from kernline import AdditiveSVC, AdditiveSVCCV, NystromMap, NystromSVC, kernels, tables
+from kernline.feature_maps import AdditiveKernelMap
+from kernline.io.model_files import FORMAT
+from kernline.io.tensor_file import _NO_DIGEST, TensorFile, _sha256
+
+MODELS = {
+    "hats": AdditiveSVC(),
+    "linear": AdditiveSVC("linear"),
+    "plame": AdditiveSVC("js", "plame"),
+    "pmsvm": AdditiveSVC("chi2", "pmsvm"),
+    "pmsvm-lut": AdditiveSVC("power_mean", "pmsvm-lut", p=-np.inf),
+    "feature-map": AdditiveSVC("hellinger", "feature-map"),
+    "chebyshev": AdditiveSVC("chi2", "chebyshev", class_weight="balanced"),
+    "low-dim": AdditiveSVC("intersection", "low-dim"),
+    "hik": AdditiveSVC("intersection", "hik", gamma=0.5),
+    "rank": AdditiveSVC("intersection", scale="rank"),
+    "minmax": AdditiveSVC("chi2", scale="minmax"),
+    "objects": AdditiveSVC(kernels.PowerMean(-4.0), tables.Hats(8, spacing="quantile"), random_state=3),
+    "nodes": AdditiveSVC("chi2", tables.PmSVM(nodes=(0.1, 0.5), intercept=True)),
+    "cv": AdditiveSVCCV(["chi2", kernels.Intersection()], Cs=[0.1, 1.0], cv=2, n_jobs=1),
+    "rbf": NystromSVC(n_basis=20),
+    "own landmarks": NystromSVC("poly", 0.1, basis=np.eye(64), degree=2.0),
+    "chi2 landmarks": NystromSVC("chi2", n_basis=20, basis="random"),
+    "theirs": NystromSVC("cosine", n_basis=20, basis="random"),
+}
+MAPS = {
+    "nystrom": NystromMap("sigmoid", 0.001, n_basis=20),
+    "additive": AdditiveKernelMap("js"),
+    "hats": AdditiveKernelMap("chi2", "hats", n_components=5),
+}
+
+
+@pytest.fixture(scope="module")
+def data():
+    from sklearn.datasets import load_digits
+
+    X, y = load_digits(return_X_y=True)
+    return X[:300], y[:300]
+
+
+def saved(model, path):
+    kernline.save(model, path)
+    return kernline.load(path)
+
+
+def seeded(model):
+    return clone(model).set_params(random_state=0) if "random_state" in model.get_params() else clone(model)
+
+
+def assert_params_equal(a, b):
+    a, b = a.get_params(), b.get_params()
+    assert a.keys() == b.keys()
+    for name, value in a.items():
+        same = np.array_equal(value, b[name]) if isinstance(value, np.ndarray) else value == b[name]
+        assert same, name
+        assert type(value) is type(b[name])
+
+
+def assert_states_equal(a, b, where="model"):
+    """Every attribute, to the last bit and type."""
+    assert type(a) is type(b), where
+    if sp.issparse(a):
+        a, b = [a.data, a.indices, a.indptr], [b.data, b.indices, b.indptr]
+    if isinstance(a, np.ndarray):
+        assert a.dtype == b.dtype, where
+        np.testing.assert_array_equal(a, b, err_msg=where)
+    elif isinstance(a, list | tuple):
+        assert len(a) == len(b)
+        for k, (left, right) in enumerate(zip(a, b, strict=True)):
+            assert_states_equal(left, right, f"{where}.{k}")
+    elif hasattr(a, "__dict__"):
+        cached = {"native", "_moved", "_moved32", "_raw", "_raw32", "largest_norm", "_root32"}
+        assert vars(a).keys() - cached == vars(b).keys() - cached, where
+        for name in vars(a).keys() - cached:
+            assert_states_equal(vars(a)[name], vars(b)[name], f"{where}.{name}")
+    else:
+        assert a == b or a != a, where
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("name", MODELS)
+def test_classifiers_round_trip(name, sparse, data, tmp_path):
+    X, y = data
+    X = sp.csr_array(X) if sparse else X
+    model = seeded(MODELS[name]).fit(X, y)
+    again = saved(model, tmp_path / "model.kern")
+    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    assert_params_equal(model, again)
+    assert_states_equal(model, again)
+
+
+@pytest.mark.parametrize("name", MAPS)
+def test_maps_round_trip(name, data, tmp_path):
+    X, _ = data
+    model = seeded(MAPS[name]).fit(X)
+    again = saved(model, tmp_path / "map.kern")
+    np.testing.assert_array_equal(again.transform(X), model.transform(X))
+    assert_states_equal(model, again)
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [[3, -1], [-2.0, 1.0], ["ä\n", "b" * 40], [False, True], ["x", "y", "z"], [1, 2, 3]],
+    ids=["int", "float", "text", "bool", "three texts", "three ints"],
+)
+@pytest.mark.parametrize("as_objects", [False, True])
+def test_labels_of_any_type(labels, as_objects, data, tmp_path):
+    X, number = data
+    y = np.array(labels, dtype=object if as_objects and isinstance(labels[0], str) else None)[number % len(labels)]
+    model = AdditiveSVC(random_state=0).fit(X, y)
+    again = saved(model, tmp_path / "model.kern")
+    assert again.classes_.dtype == model.classes_.dtype
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+
+
+def test_names_of_features_are_kept(data, tmp_path):
+    import pandas as pd
+
+    X, y = data
+    frame = pd.DataFrame(X, columns=[f"pixel {j}" for j in range(64)])
+    again = saved(AdditiveSVC().fit(frame, y), tmp_path / "model.kern")
+    assert list(again.feature_names_in_) == list(frame.columns)
+    with pytest.raises(ValueError, match="feature names"):
+        again.predict(frame[frame.columns[::-1]])
+
+
+def test_pipelines(data, tmp_path):
+    X, y = data
+    model = make_pipeline(
+        Normalizer("l1"), MinMaxScaler(), StandardScaler(), NystromMap(n_basis=30), AdditiveSVC("linear")
+    )
+    model.fit(X, y)
+    again = saved(model, tmp_path / "model.kern")
+    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
+    assert [name for name, _ in again.steps] == [name for name, _ in model.steps]
+
+
+def test_random_state_goes_on(data, tmp_path):
+    X, y = data
+    model = AdditiveSVC(random_state=np.random.RandomState(5)).fit(X, y)
+    again = saved(model, tmp_path / "model.kern")
+    assert again.random_state.randint(1 << 30) == model.random_state.randint(1 << 30)
+
+
+def test_what_cannot_be_saved_is_named(data, tmp_path):
+    X, y = data
+    custom = kernels.Custom(lambda u, v: np.minimum(u, v))
+    refused = [
+        (AdditiveSVC(custom), "kernel is a Custom"),
+        (NystromSVC(lambda A, B: A @ B.T, n_basis=5), "kernel is a function"),
+        (make_pipeline(PCA(5), NystromSVC(n_basis=5)), "step 'pca' is a PCA"),
+    ]
+    for model, message in refused:
+        with pytest.raises(ValueError, match=message):
+            kernline.save(model.fit(X, y), tmp_path / "model.kern")
+    with pytest.raises(NotFittedError):
+        kernline.save(AdditiveSVC(), tmp_path / "model.kern")
+    assert os.listdir(tmp_path) == []
+
+
+def test_a_failed_save_leaves_the_old_file(data, tmp_path, monkeypatch):
+    X, y = data
+    path = tmp_path / "model.kern"
+    model = AdditiveSVC().fit(X, y)
+    kernline.save(model, path)
+    before = path.read_bytes()
+
+    def full(*_):
+        raise OSError("no space left")
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(OSError, match="no space"):
+        kernline.save(AdditiveSVC(C=2.0).fit(X, y), path)
+    assert path.read_bytes() == before
+    assert os.listdir(tmp_path) == ["model.kern"]
+
+
+def test_files_are_small(data, tmp_path):
+    X, y = data
+    model = AdditiveSVC().fit(X, y)
+    kernline.save(model, tmp_path / "model.kern")
+    assert (tmp_path / "model.kern").stat().st_size < 1.1 * model.shapes_.nbytes + 20_000
