@@ -19,6 +19,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # what rich needs to set a page of help took longer than all the rest
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (train, predict, evaluate, inspect, cv, convert, export, bench):

@@ -15,10 +15,10 @@ from .output import Output, table
 
 
 def bench(
-    data: Annotated[str, typer.Argument(metavar="[DATA]", help="A data file, or @NAME.")] = "@digits",
+    data: Annotated[str, typer.Argument(metavar="DATA", help="A data file, or @NAME.")] = "@digits",
     test: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Argument(metavar="[TEST]", help="Rows to test on; without, a third of DATA, or @NAME.t."),
+        typer.Argument(metavar="TEST", help="Rows to test on; without, a third of DATA, or @NAME.t."),
     ] = None,
     cost: Annotated[float, typer.Option("-c", "--cost", help="C of all models.")] = 1.0,
     format: opt.Format = "auto",

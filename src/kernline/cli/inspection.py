@@ -90,7 +90,7 @@ def convert(
             io.write(sys.stdout.buffer, content.X, content.y, **options)
             sys.stdout.buffer.flush()
             return
-        with atomic(path, "wb") as stream:
+        with atomic(path) as stream:
             io.write(stream, content.X, content.y, **options)
         rows, features = content.X.shape
         record = {"output": output, "rows": rows, "features": features, "skipped_lines": content.n_skipped}

@@ -12,7 +12,7 @@ from . import options as opt
 from .errors import UsageError
 from .output import Output, table
 
-app = typer.Typer(help="List, fetch and find named data sets.", no_args_is_help=True)
+app = typer.Typer(help="List, fetch and find named data sets.", no_args_is_help=True, rich_markup_mode=None)
 
 Name = Annotated[str, typer.Argument(metavar="NAME", help="A name from the list.")]
 

@@ -6,8 +6,6 @@ from typing import Annotated, Optional
 
 import typer
 
-_DATA = "Data"
-_OUTPUT = "Output"
 
 DataFile = Annotated[
     str,
@@ -15,23 +13,23 @@ DataFile = Annotated[
 ]
 Format = Annotated[
     str,
-    typer.Option("--format", "-f", help="The file's format, if its name does not tell.", rich_help_panel=_DATA),
+    typer.Option("--format", "-f", help="The file's format, if its name does not tell."),
 ]
 Target = Annotated[
     Optional[str],  # noqa: UP045 (typer evaluates it)
-    typer.Option("--target", help="The column of labels in a table: a name, or a number.", rich_help_panel=_DATA),
+    typer.Option("--target", help="The column of labels in a table: a name, or a number."),
 ]
 Columns = Annotated[
     Optional[str],  # noqa: UP045
-    typer.Option("--columns", help="The columns to use, with commas between; all others.", rich_help_panel=_DATA),
+    typer.Option("--columns", help="The columns to use, with commas between; all others."),
 ]
 ZeroBased = Annotated[
     Optional[bool],  # noqa: UP045
-    typer.Option("--zero-based/--one-based", help="Where LIBSVM indices begin.", rich_help_panel=_DATA),
+    typer.Option("--zero-based/--one-based", help="Where LIBSVM indices begin."),
 ]
 SkipBad = Annotated[
-    bool, typer.Option("--skip-bad", help="Leave out lines that cannot be read.", rich_help_panel=_DATA)
+    bool, typer.Option("--skip-bad", help="Leave out lines that cannot be read.")
 ]
 Threads = Annotated[int, typer.Option("--threads", "-j", help="Threads; -1: all. Results do not depend on it.")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Results and errors only.", rich_help_panel=_OUTPUT)]
-Json = Annotated[bool, typer.Option("--json", help="One JSON object, for machines.", rich_help_panel=_OUTPUT)]
+Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Results and errors only.")]
+Json = Annotated[bool, typer.Option("--json", help="One JSON object, for machines.")]

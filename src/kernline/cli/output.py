@@ -6,10 +6,9 @@ import json
 import math
 import os
 import sys
-import tempfile
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
@@ -87,30 +86,20 @@ def table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[str]:
 
 
 @contextmanager
-def atomic(path: Path, mode: str = "w") -> Iterator[IO[Any]]:
-    """Write beside the file, and give it its name when all is there: it is whole, or as it was."""
-    if path.exists() and not path.is_file():  # a device or a pipe, which cannot be replaced
-        with path.open(mode) as out:
-            yield out
-        return
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    try:
-        with os.fdopen(handle, mode) as out:
-            yield out
-        umask = os.umask(0)
-        os.umask(umask)
-        Path(name).chmod(0o666 & ~umask)
-        Path(name).replace(path)
-    except BaseException:
-        with suppress(OSError):
-            Path(name).unlink()
-        raise
+def atomic(path: Path) -> Iterator[IO[bytes]]:
+    """Open a file that is whole in the end, or as it was; a device or a pipe is written to as it is."""
+    from ..io.atomic import replacing
+
+    with path.open("wb") if path.exists() and not path.is_file() else replacing(path) as file:
+        yield file
 
 
 def check_writable(path: Path) -> None:
     """Refuse an output that cannot be written before hours go into it."""
     if path.is_dir():
         raise OSError(f"{path} is a folder; name a file in it.")
+    if path.exists() and not path.is_file():
+        return
     if not path.parent.is_dir():
         raise OSError(f"{path}: the folder {path.parent} does not exist.")
     if not os.access(path.parent, os.W_OK):

@@ -21,7 +21,7 @@ ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="A model file.")
 def predict(
     model: ModelFile,
     data: opt.DataFile,
-    result: Annotated[Optional[str], typer.Argument(metavar="[OUTPUT]", help="As -o.")] = None,  # noqa: UP045
+    result: Annotated[Optional[str], typer.Argument(metavar="OUTPUT", help="As -o.")] = None,  # noqa: UP045
     output: Annotated[
         Optional[str],  # noqa: UP045
         typer.Option("-o", "--output", help="Where labels go, a line a row; .csv has a header. Default: here."),
@@ -70,7 +70,7 @@ def predict(
                 out.note(line)
             return
         with atomic(path) as file:
-            file.write(lines)
+            file.write(lines.encode())
         out.result(record | {"output": str(path)}, [] if quiet or not line else [line])
 
 

@@ -16,63 +16,60 @@ from .errors import ExitCode, UsageError
 from .output import Output, check_writable
 from .watch import can_watch, watched
 
-_MODEL = "Model"
 
 KernelOption = typer.Option(
     "--kernel",
     "-t",
     help="chi2 (default), intersection, hellinger, js, power_mean, linear; rbf, poly, sigmoid, laplacian, exp-chi2 "
-    "by landmarks. LIBSVM's 0 to 3 too.",
-    rich_help_panel=_MODEL,
+    "by landmarks. LIBSVM's 0 to 3 too."
 )
 Estimator = Annotated[
     Optional[str],  # noqa: UP045
     typer.Option(
-        "--estimator", help="additive, nystrom or budgeted; without, what has the kernel.", rich_help_panel=_MODEL
+        "--estimator", help="additive, nystrom or budgeted; without, what has the kernel."
     ),
 ]
 Gamma = Annotated[
     Optional[str],  # noqa: UP045
-    typer.Option("--gamma", "-g", help="The kernel's factor or width: a number or 'scale'.", rich_help_panel=_MODEL),
+    typer.Option("--gamma", "-g", help="The kernel's factor or width: a number or 'scale'."),
 ]
 Solver = Annotated[
     Optional[str],  # noqa: UP045
     typer.Option(
         "-s",
         "--solver",
-        help="As LIBLINEAR: 1 squared hinge, dual; 2 the same, primal; 3 hinge, dual. Or auto, dual-cd, newton.",
-        rich_help_panel=_MODEL,
+        help="As LIBLINEAR: 1 squared hinge, dual; 2 the same, primal; 3 hinge, dual. Or auto, dual-cd, newton."
     ),
 ]
 Loss = Annotated[
     Optional[str],  # noqa: UP045
-    typer.Option("--loss", help="hinge or squared_hinge.", rich_help_panel=_MODEL),
+    typer.Option("--loss", help="hinge or squared_hinge."),
 ]
 Scale = Annotated[
     Optional[str],  # noqa: UP045
-    typer.Option("--scale", help="max; minmax or rank for negative or skewed columns.", rich_help_panel=_MODEL),
+    typer.Option("--scale", help="max; minmax or rank for negative or skewed columns."),
 ]
 Tol = Annotated[
     Optional[float],  # noqa: UP045
-    typer.Option("-e", "--tol", help="Stop at this duality gap, relative.", rich_help_panel=_MODEL),
+    typer.Option("-e", "--tol", help="Stop at this duality gap, relative."),
 ]
 Weights = Annotated[
     Optional[list[str]],  # noqa: UP045
-    typer.Option("-w", "--class-weight", help="LABEL:WEIGHT, or balanced. Repeatable.", rich_help_panel=_MODEL),
+    typer.Option("-w", "--class-weight", help="LABEL:WEIGHT, or balanced. Repeatable."),
 ]
 Parameters = Annotated[
     Optional[list[str]],  # noqa: UP045
-    typer.Option("-p", "--param", help="NAME=VALUE: any other parameter. Repeatable.", rich_help_panel=_MODEL),
+    typer.Option("-p", "--param", help="NAME=VALUE: any other parameter. Repeatable."),
 ]
-Seed = Annotated[int, typer.Option("--seed", help="Seed of what is random.", rich_help_panel=_MODEL)]
+Seed = Annotated[int, typer.Option("--seed", help="Seed of what is random.")]
 
 
 def train(
     data: opt.DataFile,
-    model: Annotated[Optional[str], typer.Argument(metavar="[MODEL]", help="Default: DATA.kern, here.")] = None,  # noqa: UP045
+    model: Annotated[Optional[str], typer.Argument(metavar="MODEL", help="Default: DATA.kern, here.")] = None,  # noqa: UP045
     cost: Annotated[
         Optional[float],  # noqa: UP045
-        typer.Option("-c", "--cost", help="C, the cost of an error (default 1).", rich_help_panel=_MODEL),
+        typer.Option("-c", "--cost", help="C, the cost of an error (default 1)."),
     ] = None,
     kernel: Annotated[Optional[str], KernelOption] = None,  # noqa: UP045
     estimator: Estimator = None,
@@ -139,12 +136,12 @@ def cv(
     data: opt.DataFile,
     model: Annotated[
         Optional[str],  # noqa: UP045
-        typer.Argument(metavar="[MODEL]", help="Where to save the best, refitted to all rows."),
+        typer.Argument(metavar="MODEL", help="Where to save the best, refitted to all rows."),
     ] = None,
     folds: Annotated[int, typer.Option("-v", "--folds", min=2, help="Number of folds.")] = 5,
     cost: Annotated[
         Optional[list[float]],  # noqa: UP045
-        typer.Option("-c", "--cost", help="A C to try. Repeatable; default: ten.", rich_help_panel=_MODEL),
+        typer.Option("-c", "--cost", help="A C to try. Repeatable; default: ten."),
     ] = None,
     kernel: Annotated[Optional[list[str]], KernelOption] = None,  # noqa: UP045
     estimator: Estimator = None,

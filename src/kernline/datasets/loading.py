@@ -51,8 +51,8 @@ def check_name(name: str) -> str:
     if name in CATALOGUE:
         return name
     near = difflib.get_close_matches(name, CATALOGUE, n=3)
-    meant = f"Did you mean {' or '.join(near)}? " if near else ""
-    raise ValueError(f"no data set is called {name!r}. {meant}There are: {', '.join(names())}.")
+    hint = f"Did you mean {' or '.join(near)}?" if near else f"There are: {', '.join(names())}."
+    raise ValueError(f"no data set is called {name!r}. {hint}")
 
 
 def fetch(name: str, on_bytes: OnBytes | None = None) -> list[Path]:
