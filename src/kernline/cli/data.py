@@ -26,9 +26,13 @@ class Reading:
 
     def labelled(self, source: str, model: Any = None) -> Any:
         """Rows with labels; `model`: with the columns it was trained on."""
+        from .. import io
+
+        if self.target is None and not source.startswith("@") and io.format_of(source, self.format) in io.TABLES:
+            raise UsageError(f"{source} is a table: name its column of labels by --target.")
         data = self.rows(source, model)
         if data.y is None:
-            raise UsageError(f"{source} has no labels: name their column by --target.")
+            raise ValueError(f"{source} has no labels.")
         return data
 
     def rows(self, source: str, model: Any = None) -> Any:
