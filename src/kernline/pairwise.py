@@ -207,4 +207,5 @@ class ScikitLearn:
     name: str
 
     def __call__(self, X: Any, Y: Any) -> Any:
+        """Return the Gram matrix."""
         return pairwise_kernels(X, Y, metric=self.name)
