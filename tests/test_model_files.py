@@ -516,3 +516,15 @@ def test_versions(files, tmp_path):
 def test_a_missing_file_is_told_as_usual(tmp_path):
     with pytest.raises(FileNotFoundError):
         kernline.load(tmp_path / "nowhere.kern")
+
+
+def test_budgeted_models_go_on_from_where_they_were(data, tmp_path):
+    budgeted = pytest.importorskip("kernline.budgeted", reason="this build has no BudgetedSVC")
+    X, y = data
+    model = budgeted.BudgetedSVC(budget=20, random_state=0).fit(X, y)
+    again = saved(model, tmp_path / "model.kern")
+    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
+    assert_states_equal(model, again)
+    model.partial_fit(X, y)
+    again.partial_fit(X, y)
+    np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))

@@ -1,15 +1,17 @@
 """Fitted estimators as JSON and arrays, and back: plain values, arrays, and objects of the classes named here.
 
-A value that JSON has no form for is an object {"kind": …}. What a file names is looked up in the lists below, and nowhere
-else.
+A value that JSON has no form for is an object {"kind": …}. What a file names is looked up in the lists below, and
+nowhere else.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import fields
 from functools import cache
+from importlib import import_module
 from itertools import islice
 from typing import Any
 
@@ -42,14 +44,9 @@ ESTIMATORS: dict[type, tuple[str, ...]] = {
 }
 RECORDS: list[type] = [EpochReport]
 
-try:
-    from ..budgeted import BudgetedSVC
-    from ..solvers.budgeted_sgd import PassReport
-except ImportError:  # not every build has it yet
-    pass
-else:
-    ESTIMATORS[BudgetedSVC] = ("_last",)
-    RECORDS.append(PassReport)
+with suppress(ImportError):  # not every build has it yet
+    ESTIMATORS[import_module("kernline.budgeted").BudgetedSVC] = ("_last",)
+    RECORDS.append(import_module("kernline.solvers.budgeted_sgd").PassReport)
 
 # Frozen dataclasses, by what files call them.
 _OBJECTS = [
