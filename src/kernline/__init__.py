@@ -3,6 +3,7 @@
 from . import analysis, datasets, feature_maps, io, kernels, tables
 from .additive import AdditiveSVC
 from .additive_cv import AdditiveSVCCV
+from .budgeted import BudgetedSVC
 from .feature_maps import NystromMap
 from .io.model_files import load, save
 from .nystrom import NystromSVC
@@ -13,6 +14,7 @@ __version__ = "0.1.0"
 __all__ = [
     "AdditiveSVC",
     "AdditiveSVCCV",
+    "BudgetedSVC",
     "NystromMap",
     "NystromSVC",
     "ShapeFunctions",
