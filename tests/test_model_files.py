@@ -17,7 +17,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, Normalizer, StandardScaler
 
 import kernline
-from kernline import AdditiveSVC, AdditiveSVCCV, NystromMap, NystromSVC, kernels, tables
+from kernline import AdditiveSVC, AdditiveSVCCV, BudgetedSVC, NystromMap, NystromSVC, kernels, tables
 from kernline.feature_maps import AdditiveKernelMap
 from kernline.io.model_files import FORMAT
 from kernline.io.tensor_file import TensorFile, write_tensors
@@ -519,9 +519,8 @@ def test_a_missing_file_is_told_as_usual(tmp_path):
 
 
 def test_budgeted_models_go_on_from_where_they_were(data, tmp_path):
-    budgeted = pytest.importorskip("kernline.budgeted", reason="this build has no BudgetedSVC")
     X, y = data
-    model = budgeted.BudgetedSVC(budget=20, random_state=0).fit(X, y)
+    model = BudgetedSVC(budget=20, random_state=0).fit(X, y)
     again = saved(model, tmp_path / "model.kern")
     np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
     assert_states_equal(model, again)

@@ -1,6 +1,6 @@
 """Kernel SVMs at the cost of linear ones, with a model you can look at."""
 
-from . import analysis, datasets, feature_maps, io, kernels, tables
+from . import analysis, datasets, export, feature_maps, io, kernels, tables
 from .additive import AdditiveSVC
 from .additive_cv import AdditiveSVCCV
 from .budgeted import BudgetedSVC
@@ -21,6 +21,7 @@ __all__ = [
     "__version__",
     "analysis",
     "datasets",
+    "export",
     "feature_maps",
     "io",
     "kernels",

@@ -47,9 +47,11 @@ def thresholds_of(encoder: Encoder) -> NDArray[np.float32]:
 
 
 def rows_of(shapes: ShapeFunctions) -> NDArray[np.float32]:
-    """φ of every code, (n_codes, width)."""
+    """φ of every code, (n_codes, width); zeros are not stored, so that code 0 adds nothing whatever its row is."""
     assert isinstance(shapes.table, DenseTable | PairTable)
-    return shapes.table.as_rows().astype(np.float32)
+    rows = shapes.table.as_rows().astype(np.float32)
+    rows[0] = 0.0
+    return rows
 
 
 def weights_of(shapes: ShapeFunctions) -> NDArray[np.float32]:
@@ -69,5 +71,6 @@ def ranks_of(encoder: Encoder) -> Ranks | None:
         edges[j, :n], levels[j, :n] = encoder.edges[here], encoder.levels[here]
         with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
             steps = np.diff(encoder.levels[here]) / np.diff(encoder.edges[here])
+        levels[j, n:] = encoder.levels[here][-1]
         slopes[j, : n - 1] = np.where(np.isfinite(steps), steps, 0.0)
     return Ranks(edges, levels, slopes)

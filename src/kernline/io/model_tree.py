@@ -8,10 +8,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from contextlib import suppress
 from dataclasses import fields
 from functools import cache
-from importlib import import_module
 from itertools import islice
 from typing import Any
 
@@ -22,6 +20,7 @@ from sklearn.base import BaseEstimator
 from .. import kernels, tables
 from ..additive import AdditiveSVC
 from ..additive_cv import AdditiveSVCCV
+from ..budgeted import BudgetedSVC
 from ..encoding import Encoder
 from ..feature_maps import AdditiveKernelMap, NystromMap
 from ..landmarks import LandmarkMap
@@ -31,6 +30,7 @@ from ..pairwise import PairKernel, ScikitLearn
 from ..points import Points
 from ..shapes import ShapeFunctions
 from ..solvers import EpochReport
+from ..solvers.budgeted_sgd import PassReport
 from ..tables.pmsvm import NodePayload
 from .tensor_file import DamagedFileError, TensorFile, storable
 
@@ -39,14 +39,12 @@ ESTIMATORS: dict[type, tuple[str, ...]] = {
     AdditiveSVC: (),
     AdditiveSVCCV: (),
     NystromSVC: ("_kernel", "_points"),
+    BudgetedSVC: ("_last",),
     NystromMap: ("_map",),
     AdditiveKernelMap: ("_features", "_encoder"),
 }
-RECORDS: list[type] = [EpochReport]
+RECORDS: list[type] = [EpochReport, PassReport]
 
-with suppress(ImportError):  # not every build has it yet
-    ESTIMATORS[import_module("kernline.budgeted").BudgetedSVC] = ("_last",)
-    RECORDS.append(import_module("kernline.solvers.budgeted_sgd").PassReport)
 
 # Frozen dataclasses, by what files call them.
 _OBJECTS = [
