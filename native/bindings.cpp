@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "bound_arrays.hpp"
+#include "bound_budgeted.hpp"
 #include "bound_encode.hpp"
 #include "bound_products.hpp"
 #include "bound_solver.hpp"
@@ -146,4 +147,5 @@ NB_MODULE(_core, m) {
   bind_encoding(m);
   bind_svmlight<float>(m, "SvmlightReader32");
   bind_svmlight<double>(m, "SvmlightReader64");
+  bind_budgeted(m);
 }

@@ -149,8 +149,6 @@ inline void predict(const CodeMap& map, const Source& source, const Table& table
   });
 }
 
-constexpr auto exact = [](const char* name) { return nb::arg(name).noconvert(); };
-
 inline void bind_encoding(nb::module_& m) {
   using namespace nb::literals;
   using Release = nb::call_guard<nb::gil_scoped_release>;

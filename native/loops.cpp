@@ -1,6 +1,7 @@
 // Compiled once for every instruction set, with KERNLINE_TARGET naming the namespace it fills.
 #include "loops.hpp"
 
+#include "budgeted.hpp"
 #include "decision.hpp"
 #include "dual_cd.hpp"
 #include "gram.hpp"
@@ -12,6 +13,6 @@ namespace kernline::KERNLINE_TARGET {
 #define KERNLINE_NAME(name) KERNLINE_STRING(name)
 
 const Loops loops = {KERNLINE_NAME(KERNLINE_TARGET), sweep, rebuild, evaluate, decision,
-                     read_members, add_members, add_image, gram_dense, gram_sparse};
+                     read_members, add_members, add_image, gram_dense, gram_sparse, recall, sgd_pass, budgeted_decision};
 
 }  // namespace kernline::KERNLINE_TARGET

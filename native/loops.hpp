@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "budget_state.hpp"
 #include "dual_state.hpp"
 #include "gram_views.hpp"
 #include "views.hpp"
@@ -27,6 +28,10 @@ struct Loops {
                      double* out);
   void (*gram_sparse)(const GramKernel&, const SparsePoints&, const SparsePoints&, std::int64_t begin,
                       std::int64_t end, double* scratch, double* out);
+  void (*recall)(BudgetState&);
+  bool (*sgd_pass)(const RowsView&, BudgetState&, double seconds);
+  void (*budgeted_decision)(const RowsView&, const BlocksView&, std::int64_t begin, std::int64_t end, float* room,
+                            double* out);
 };
 
 namespace baseline { extern const Loops loops; }

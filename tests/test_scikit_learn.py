@@ -4,7 +4,7 @@ import pytest
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from kernline import AdditiveSVC, AdditiveSVCCV, NystromMap, NystromSVC
+from kernline import AdditiveSVC, AdditiveSVCCV, BudgetedSVC, NystromMap, NystromSVC
 
 # The weighted fit is the same optimisation problem as the fit on repeated rows, but the check wants the two answers
 # equal to 1e-7, and both are solved to `tol` by coordinate descent in random order. LinearSVC is exempt for the same
@@ -30,6 +30,10 @@ ESTIMATORS = [
     NystromSVC("exp-chi2", basis="leverage", n_basis=20),
     NystromMap(),
     NystromMap("chi2", basis="l1", n_basis=10),
+    BudgetedSVC(),
+    BudgetedSVC(budget=5, merge="gss", average=False, fit_intercept=False),
+    BudgetedSVC(budget=4, maintenance="project"),
+    BudgetedSVC(budget=100, maintenance="remove"),
 ]
 
 

@@ -5,9 +5,15 @@ import warnings
 
 from sklearn.exceptions import ConvergenceWarning
 
-from . import nystrom, plame, pmsvm, pmsvm_lut
+from . import bsgd, nystrom, plame, pmsvm, pmsvm_lut
 
-PAGES = {"pmsvm": pmsvm.main, "pmsvm-lut": pmsvm_lut.main, "plame": plame.main, "nystrom": nystrom.main}
+PAGES = {
+    "pmsvm": pmsvm.main,
+    "pmsvm-lut": pmsvm_lut.main,
+    "plame": plame.main,
+    "nystrom": nystrom.main,
+    "bsgd": bsgd.main,
+}
 
 parser = argparse.ArgumentParser(description=__doc__)
 parser.add_argument("name", choices=PAGES)

@@ -4,9 +4,10 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from . import analysis, datasets, feature_maps, io, kernels, tables
+    from . import analysis, datasets, export, feature_maps, io, kernels, tables
     from .additive import AdditiveSVC
     from .additive_cv import AdditiveSVCCV
+    from .budgeted import BudgetedSVC
     from .feature_maps import NystromMap
     from .io.model_files import load, save
     from .nystrom import NystromSVC
@@ -17,12 +18,14 @@ __version__ = "0.1.0"
 __all__ = [
     "AdditiveSVC",
     "AdditiveSVCCV",
+    "BudgetedSVC",
     "NystromMap",
     "NystromSVC",
     "ShapeFunctions",
     "__version__",
     "analysis",
     "datasets",
+    "export",
     "feature_maps",
     "io",
     "kernels",
@@ -36,6 +39,7 @@ __all__ = [
 _HOMES = {
     "AdditiveSVC": "additive",
     "AdditiveSVCCV": "additive_cv",
+    "BudgetedSVC": "budgeted",
     "NystromMap": "feature_maps",
     "NystromSVC": "nystrom",
     "ShapeFunctions": "shapes",

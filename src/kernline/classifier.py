@@ -22,6 +22,7 @@ class OneAgainstRest(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     """A classifier of one binary problem for two classes, and one a class for more."""
 
     classes_: NDArray[Any]
+    history_: list[Any]
 
     def _solve(
         self, problems: list[BinaryProblem], progress: FitProgress, seed: int, first: int = 0

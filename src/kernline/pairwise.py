@@ -86,10 +86,15 @@ class PairKernel:
         there is no width, so that the mean of K(x, x) is one.
         """
         if self.kind in ("rbf", "poly", "sigmoid"):
-            return _positive(1.0, X.shape[1] * _variance(X))
+            return svc_gamma(X)
         if self.kind == "factor":
             return _positive(1.0, float(self.with_gamma(1.0).diagonal(sample).mean()))
         return _positive(1.0, float(self.base(sample, Points.of(sample), np.float64).mean()))
+
+
+def svc_gamma(X: Any) -> float:
+    """1 / (n_features · Var X), what gamma="scale" is for scikit-learn's SVC."""
+    return _positive(1.0, X.shape[1] * _variance(X))
 
 
 def _positive(numerator: float, denominator: float) -> float:
@@ -207,4 +212,5 @@ class ScikitLearn:
     name: str
 
     def __call__(self, X: Any, Y: Any) -> Any:
+        """Return the Gram matrix."""
         return pairwise_kernels(X, Y, metric=self.name)

@@ -9,7 +9,7 @@ from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
-from .solvers import EpochReport, SolveResult
+from .solvers import EpochReport, PassReport, SolveResult
 
 try:
     from sklearn.callback import CallbackSupportMixin, with_callbacks
@@ -88,18 +88,10 @@ class ProblemProgress:
                 self.context = fit.context.subcontext(self.label, task_id=index, max_subtasks=fit.max_iter)
                 self.context.call_on_fit_task_begin(estimator=fit.estimator)
 
-    def __call__(self, report: EpochReport) -> bool:
+    def __call__(self, report: EpochReport | PassReport) -> bool:
         """Log the epoch and run the callbacks on it."""
         if self.fit.verbose > 1:
-            logger.info(
-                "%s epoch %d: gap %.3g, dual %.6g, %d rows active, %.2f s",
-                self.label,
-                report.epoch,
-                report.gap,
-                report.dual,
-                report.n_active,
-                report.seconds,
-            )
+            logger.info("%s %s", self.label, report.line())
         if self.context is None:
             return False
         with self.fit.lock:
@@ -114,9 +106,13 @@ class ProblemProgress:
             self.fit.n_ended += 1
             if not result.converged and result.n_iter >= self.fit.max_iter:
                 self.fit.unfinished.append((relative, self.name))
+        seconds = result.history[-1].seconds if result.history else 0.0
+        self.close(f"{result.n_iter} epochs, relative gap {relative:.2g}, {seconds:.2f} s")
+
+    def close(self, summary: str) -> None:
+        """Tell that the problem is done with."""
         if self.fit.verbose:
-            seconds = result.history[-1].seconds if result.history else 0.0
-            logger.info("%s: %d epochs, relative gap %.2g, %.2f s", self.label, result.n_iter, relative, seconds)
+            logger.info("%s: %s", self.label, summary)
         if self.context is not None:
             with self.fit.lock:
                 self.context.call_on_fit_task_end(estimator=self.fit.estimator)

@@ -42,7 +42,7 @@ class ShapeFunctions:
     def of_slots(
         cls, encoder: Encoder, table: Table, slots: NDArray[np.float32], shape: tuple[int, ...], intercepts: Array
     ) -> ShapeFunctions:
-        """Return the curves of weights that are arranged already, which are not copied; `shape` is that of `weights`."""
+        """Return the curves of weights of this `shape` that are arranged already; they are not copied."""
         shapes = cls.__new__(cls)
         weights = weights_in(slots, shape)
         shapes.__dict__.update(encoder=encoder, table=table, weights=weights, intercepts=intercepts, _slots=slots)

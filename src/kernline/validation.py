@@ -20,11 +20,15 @@ Array = NDArray[np.float64]
 
 # Products of two values must stay finite, and differences too.
 LARGEST_VALUE = 1e150
+# The length of a row of which float32 still holds the squared distances.
+LARGEST_IN_SQUARE = 1e18
 
 
-def check_training_data(estimator: Any, X: Any, y: Any, sample_weight: Any) -> tuple[Any, NDArray[Any], Array | None]:
-    """X (CSR or array), y and the weights; rows of weight zero are left out."""
-    X, y = validate_data(estimator, X, y, accept_sparse="csr", accept_large_sparse=True, dtype="numeric")
+def check_training_data(
+    estimator: Any, X: Any, y: Any, sample_weight: Any, *, reset: bool = True
+) -> tuple[Any, NDArray[Any], Array | None]:
+    """X (CSR or array), y and the weights; rows of weight zero are left out. Without `reset`, X is more of the same."""
+    X, y = validate_data(estimator, X, y, accept_sparse="csr", accept_large_sparse=True, dtype="numeric", reset=reset)
     check_classification_targets(y)
     X = canonical(X)
     if sample_weight is None:
@@ -62,6 +66,23 @@ def check_new_rows(estimator: Any, X: Any, nonnegative_for: str) -> Any:
     X = _new_rows(estimator, X)
     check_rows(estimator, X, nonnegative_for)
     return X
+
+
+def check_new_points(estimator: Any, X: Any) -> Any:
+    """X to predict on by float32 distances, with the columns of the fit."""
+    X = _new_rows(estimator, X)
+    check_squares(estimator, X)
+    return X
+
+
+def check_squares(estimator: Any, X: Any) -> None:
+    """Refuse values whose squared distances float32 does not hold."""
+    largest = max(map(abs, _finite_range(estimator, X, thread_count(estimator.n_jobs))))
+    if largest * np.sqrt(X.shape[1]) > LARGEST_IN_SQUARE:
+        raise ValueError(
+            f"{type(estimator).__name__} takes values up to about {LARGEST_IN_SQUARE / np.sqrt(X.shape[1]):.1g}; "
+            f"X holds {largest:.6g}. Rescale it, for example by sklearn.preprocessing.StandardScaler."
+        )
 
 
 def check_rows(estimator: Any, X: Any, nonnegative_for: str) -> None:
@@ -134,6 +155,17 @@ def check_classes(estimator: Any, y: NDArray[Any]) -> tuple[NDArray[Any], NDArra
             f"{type(estimator).__name__} needs samples of at least two classes; y holds one class only: {classes[0]!r}."
         )
     return classes, number
+
+
+def check_known_classes(classes: NDArray[Any], y: NDArray[Any]) -> NDArray[np.int64]:
+    """Return each sample's class number, of classes named beforehand."""
+    unknown = np.setdiff1d(y, classes)
+    if unknown.size:
+        raise ValueError(
+            f"y holds labels that are not among the classes of the first call to partial_fit: {unknown[:5].tolist()}. "
+            f"Those are: {classes.tolist()}."
+        )
+    return np.searchsorted(classes, y)
 
 
 def _column_name(estimator: Any, j: int) -> str:

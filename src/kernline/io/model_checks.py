@@ -21,7 +21,7 @@ from ..points import Points
 from ..shapes import ShapeFunctions
 from ..tables import CodeGrid, DenseTable, PairTable, PowersTable, ValueTable
 from ..tables.pmsvm import NodePayload
-from .tensor_file import DamagedFile
+from .tensor_file import DamagedFileError
 
 _ANY = -1
 
@@ -41,7 +41,7 @@ def check_estimator(model: Any) -> None:
 
 def _require(condition: bool, what: str) -> None:
     if not condition:
-        raise DamagedFile(what)
+        raise DamagedFileError(what)
 
 
 def _array(value: Any, shape: tuple[int, ...], what: str, dtype: Any = np.float64) -> NDArray[Any]:

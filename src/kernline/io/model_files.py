@@ -1,8 +1,8 @@
 """Model files: a fitted estimator as JSON and arrays in a safetensors file. No pickle, no code.
 
-Versions of the format are major.minor. A file of the same major version is read: of an older minor one, what it lacks has
-its default; of a newer minor one, parameters and fields that are not known here are passed over. A change that older
-readers must not ignore is a new major version, and other major versions are refused with what to do about it.
+Versions of the format are major.minor. A file of the same major version is read: of an older minor one, what it lacks
+has its default; of a newer minor one, parameters and fields that are not known here are passed over. A change that
+older readers must not ignore is a new major version, and other major versions are refused with what to do about it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ..threads import thread_count
 from .atomic import replacing
 from .model_checks import check_estimator
 from .model_tree import TreeReader, TreeWriter
-from .tensor_file import DamagedFile, TensorFile, write_tensors
+from .tensor_file import DamagedFileError, TensorFile, write_tensors
 
 FORMAT = (1, 0)
 
@@ -65,29 +65,29 @@ def load(path: str | os.PathLike[str], *, n_jobs: int | None = -1) -> Any:
             minor = _minor_version(described)
             model = TreeReader(file, lenient=minor > FORMAT[1])._estimator(described["model"])
         check_estimator(model)
-    except _UnknownVersion as error:
+    except _UnknownVersionError as error:
         raise ValueError(f"{os.fspath(path)}: {error}") from None
     except _NONSENSE as error:
-        reason = str(error) if isinstance(error, DamagedFile) else f"{type(error).__name__}: {error}"
+        reason = str(error) if isinstance(error, DamagedFileError) else f"{type(error).__name__}: {error}"
         raise ValueError(
             f"{os.fspath(path)}: not a model file of kernline, or a damaged one ({reason:.300})"
         ) from error
     return model
 
 
-class _UnknownVersion(Exception):
+class _UnknownVersionError(Exception):
     pass
 
 
 def _minor_version(described: dict[str, Any]) -> int:
     version = re.fullmatch(r"(\d{1,4})\.(\d{1,4})", described["format"])
     if version is None:
-        raise DamagedFile(f"format {described['format']!r:.50}")
+        raise DamagedFileError(f"format {described['format']!r:.50}")
     major, minor = int(version[1]), int(version[2])
     if major != FORMAT[0]:
         remedy = "Update kernline" if major > FORMAT[0] else "Load and save it with a version of kernline in between"
-        raise _UnknownVersion(
-            f"a model file of format {major}.{minor}, written by kernline {str(described['kernline']):.20}; this version reads "
-            f"{FORMAT[0]}.x. {remedy}."
+        raise _UnknownVersionError(
+            f"a model file of format {major}.{minor}, written by kernline {described['kernline']!s:.20}; this one "
+            f"reads {FORMAT[0]}.x. {remedy}."
         )
     return minor

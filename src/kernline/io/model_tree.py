@@ -1,7 +1,7 @@
 """Fitted estimators as JSON and arrays, and back: plain values, arrays, and objects of the classes named here.
 
-A value that JSON has no form for is an object {"kind": …}. No class, function or module is ever looked up by what a file
-says, but in the list below.
+A value that JSON has no form for is an object {"kind": …}. What a file names is looked up in the lists below, and
+nowhere else.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from sklearn.base import BaseEstimator
 from .. import kernels, tables
 from ..additive import AdditiveSVC
 from ..additive_cv import AdditiveSVCCV
+from ..budgeted import BudgetedSVC
 from ..encoding import Encoder
 from ..feature_maps import AdditiveKernelMap, NystromMap
 from ..landmarks import LandmarkMap
@@ -29,27 +30,21 @@ from ..pairwise import PairKernel, ScikitLearn
 from ..points import Points
 from ..shapes import ShapeFunctions
 from ..solvers import EpochReport
+from ..solvers.budgeted_sgd import PassReport
 from ..tables.pmsvm import NodePayload
-from .tensor_file import DamagedFile, TensorFile, storable
+from .tensor_file import DamagedFileError, TensorFile, storable
 
 # Estimators, with the attributes beyond params and names that end in "_".
 ESTIMATORS: dict[type, tuple[str, ...]] = {
     AdditiveSVC: (),
     AdditiveSVCCV: (),
     NystromSVC: ("_kernel", "_points"),
+    BudgetedSVC: ("_last",),
     NystromMap: ("_map",),
     AdditiveKernelMap: ("_features", "_encoder"),
 }
-RECORDS: list[type] = [EpochReport]
+RECORDS: list[type] = [EpochReport, PassReport]
 
-try:
-    from ..budgeted import BudgetedSVC
-    from ..solvers.budgeted_sgd import PassReport
-except ImportError:  # not every build has it yet
-    pass
-else:
-    ESTIMATORS[BudgetedSVC] = ("_last",)
-    RECORDS.append(PassReport)
 
 # Frozen dataclasses, by what files call them.
 _OBJECTS = [
@@ -218,7 +213,7 @@ class TreeReader:
             return node
         read = _READERS.get(node["kind"])
         if read is None:
-            raise DamagedFile(f"a value of kind {node['kind']!r:.50} is not known.")
+            raise DamagedFileError(f"a value of kind {node['kind']!r:.50} is not known.")
         return read(self, node)
 
     def _tensor(self, node: Any) -> Any:
@@ -233,13 +228,13 @@ class TreeReader:
     def _scalar(self, node: Any) -> Any:
         dtype = np.dtype(str(node["dtype"]))
         if dtype.kind not in "biuf":
-            raise DamagedFile(f"a number of type {dtype} is not known.")
+            raise DamagedFileError(f"a number of type {dtype} is not known.")
         return dtype.type(self.value(node["value"]))
 
     def _texts(self, node: Any) -> Any:
         items = _texts_of(node["items"])
         if 4 * len(items) * max(map(len, items), default=0) > _LONGEST_TEXTS:
-            raise DamagedFile("text that would take too much memory.")
+            raise DamagedFileError("text that would take too much memory.")
         return np.array(items, dtype=np.str_)
 
     def _objects(self, node: Any) -> Any:
@@ -254,7 +249,7 @@ class TreeReader:
         if any(part.ndim != 1 for part in (data, indices, indptr)) or not {indices.dtype.kind, indptr.dtype.kind} == {
             "i"
         }:
-            raise DamagedFile("a sparse matrix of parts that do not fit together.")
+            raise DamagedFileError("a sparse matrix of parts that do not fit together.")
         csr = (sp.csr_array if node["array"] else sp.csr_matrix)((data, indices, indptr), shape=shape)
         csr.check_format(full_check=True)
         return csr
@@ -278,7 +273,7 @@ class TreeReader:
     def _object(self, node: Any) -> Any:
         cls = _BY_NAME.get(node["of"])
         if cls is None:
-            raise DamagedFile(f"an object of class {node['of']!r:.50} is not known.")
+            raise DamagedFileError(f"an object of class {node['of']!r:.50} is not known.")
         known = {f.name for f in fields(cls) if f.init}
         return cls(**{name: self.value(item) for name, item in self._known(node["fields"], known)})
 
@@ -287,7 +282,7 @@ class TreeReader:
         name = node["weights"]["name"]
         n_features, width, n_problems = self.file.shape(name)
         if not n_features * width * n_problems:
-            raise DamagedFile("a model without weights.")
+            raise DamagedFileError("a model without weights.")
         shape = (n_problems, n_features, width)
         slots = empty_slots(shape)
         self.file.read(name, weights_in(slots, shape).transpose(1, 2, 0), finite=True)
@@ -296,7 +291,7 @@ class TreeReader:
     def _estimator(self, node: Any) -> Any:
         found = estimators().get(node["of"])
         if found is None:
-            raise DamagedFile(f"an estimator of class {node['of']!r:.50} is not known.")
+            raise DamagedFileError(f"an estimator of class {node['of']!r:.50} is not known.")
         cls, private = found
         known = set(cls._get_param_names())  # type: ignore[attr-defined]
         params = {name: self.value(item) for name, item in self._known(node["params"], known)}
@@ -311,7 +306,7 @@ class TreeReader:
     def _known(self, items: dict[str, Any], known: set[str]) -> list[tuple[str, Any]]:
         unknown = set(items) - known
         if unknown and not self.lenient:
-            raise DamagedFile(f"{sorted(unknown)[0]!r:.50} is not known.")
+            raise DamagedFileError(f"{sorted(unknown)[0]!r:.50} is not known.")
         return [(name, item) for name, item in items.items() if name in known]
 
 
@@ -334,5 +329,5 @@ _READERS: dict[str, Callable[[TreeReader, Any], Any]] = {
 
 def _texts_of(items: Any) -> list[str]:
     if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
-        raise DamagedFile("a list of text that holds something else.")
+        raise DamagedFileError("a list of text that holds something else.")
     return items

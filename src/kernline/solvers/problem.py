@@ -53,6 +53,13 @@ class EpochReport(NamedTuple):
     gap: float
     n_active: int
 
+    def line(self) -> str:
+        """Return the epoch as a line of a log."""
+        return (
+            f"epoch {self.epoch}: gap {self.gap:.3g}, dual {self.dual:.6g}, {self.n_active} rows active, "
+            f"{self.seconds:.2f} s"
+        )
+
 
 @dataclass(frozen=True)
 class SolveResult:

@@ -1,0 +1,106 @@
+// The state of one budgeted SGD, kept between calls so that Python gets control back while it runs.
+#pragma once
+
+#include <cstdint>
+
+#include "random.hpp"
+
+namespace kernline {
+
+// Support vectors lie in blocks of 16: the values that a block has for one feature are one cache line.
+constexpr std::int64_t block_slots = 16;
+
+enum class Search : std::uint8_t { lookup_wd, lookup_h, gss, gss_precise };
+enum class Maintenance : std::uint8_t { merge, remove, project };
+
+// h and WD over (m, kappa), m from 0 to 1/2 and kappa from 0 to 1, `size` points each way.
+struct MergeTables {
+  int size;
+  const float* h;
+  const float* degradation;
+};
+
+// What the loops need of the support vectors, of the model in training and of a fitted one.
+struct BlocksView {
+  std::int64_t n_features;
+  std::int64_t n_slots;    // a multiple of block_slots
+  const float* vectors;    // [block][feature][slot], over `shrinks`
+  const float* shrinks;    // one a slot: merging with a sparse row touches that row's columns only. 1 for dense rows
+  const float* norms;      // squared; only sparse rows need them
+  const float* counts;     // 0 in an empty slot
+  float exponent;          // -gamma log2(e)
+};
+
+// f(x) = scale (sum_b count_b k(x, b) + bias): counts are the coefficients before the common factor eta_t, which is all
+// that changes in a step without violation.
+struct BudgetState {
+  BudgetState(std::uint64_t seed) : random(seed) {}
+
+  std::int64_t budget = 0;
+  std::int64_t n_features = 0;
+  std::int64_t n_slots = 0;
+  std::int64_t n_vectors = 0;  // the first slots; the others are empty
+  float* vectors = nullptr;
+  float* shrinks = nullptr;
+  float* norms = nullptr;
+  float* counts = nullptr;
+  double* pasts = nullptr;         // averaging: sum over steps of weight * count = weight_sum * count - past
+  std::int64_t* born = nullptr;    // the violation that made a slot, to know the oldest
+  float* distances = nullptr;      // squared, [slot][slot]; null where nothing needs them
+  double* inverse = nullptr;       // of the kernel matrix of the support vectors; projection only
+  std::int64_t n_downdates = 0;    // of the inverse since it was computed anew
+  float exponent = 0.0f;
+  MergeTables tables{};
+  Search search = Search::lookup_wd;
+  Maintenance maintenance = Maintenance::merge;
+  bool published = false;  // Algorithm 1 to the letter: kernels computed again, every partner looked at
+  bool newest_is_least = false;  // all rows weigh the same, and no count is smaller
+  bool dense = true;             // or the rows are sparse
+  bool intercept = false;
+
+  const double* signed_weights = nullptr;  // y_i times the weight of row i
+  std::int32_t* order = nullptr;
+  std::int64_t n_rows = 0;
+  std::int64_t cursor = 0;
+  bool in_pass = false;
+  bool shuffle = true;
+  Random random;
+
+  double C = 1.0;
+  double n_seen = 0.0;       // n of lambda = 1 / (n C)
+  bool stream = false;       // every step adds to n
+  std::int64_t n_steps = 0;
+  double bias = 0.0, bias_past = 0.0;
+  bool averaging = false;
+  // Averages weigh a step by a factor that grows with every step, and more with every maintenance: what was averaged keeps
+  // to its slot, and the slot moves when it is merged.
+  double weight = 1.0, growth = 1.0;
+  double weight_sum = 0.0;    // sum over averaged steps of weight * scale
+  double average_norm = 0.0;  // sum over averaged steps of weight
+
+  // Of the present pass.
+  double loss_sum = 0.0;
+  std::int64_t n_violations = 0, n_maintained = 0;
+  std::int64_t n_repeated = 0;  // violations by a point that is a support vector already, in a full budget
+
+  // One maintenance in `sampled` is timed, if not 0: seconds of the whole, and of the search for h or WD.
+  std::int64_t sampled = 0;
+  double maintenance_seconds = 0.0, search_seconds = 0.0;
+
+  // Where a search is compared with the others: decisions equal to those of gss, and degradation over the least one.
+  bool compare = false;
+  std::int64_t n_compared = 0, n_equal = 0, n_factors = 0;
+  double factor_gss = 0.0, factor_lookup = 0.0;
+
+  // Room: for a row of squared distances and of the kernel, for the bounds of merging, n_slots each, and for a
+  // support vector.
+  float* distance_row = nullptr;
+  float* kernel_row = nullptr;
+  float* bounds = nullptr;
+  float* point = nullptr;
+
+  double scale() const { return n_steps ? C * n_seen / static_cast<double>(n_steps) : 0.0; }
+  BlocksView blocks() const { return {n_features, n_slots, vectors, shrinks, norms, counts, exponent}; }
+};
+
+}  // namespace kernline

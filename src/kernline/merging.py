@@ -1,0 +1,74 @@
+"""Merging two support vectors into one: the functions h(m, κ) and WD(m, κ), tabulated once.
+
+The pair α φ(x) + β φ(x′), 0 < α ≤ β, becomes one term α_z φ(z) with z = h x + (1 − h) x′. With κ = k(x, x′) of the
+Gaussian kernel and m = α / (α + β),
+
+    k(x, z) = κ^((1−h)²),  k(x′, z) = κ^(h²),  s(h) = m κ^((1−h)²) + (1−m) κ^(h²),
+    α_z = α k(x, z) + β k(x′, z) = (α + β) s(h),
+    ‖Δ‖² = α² + β² + 2αβκ − α_z² = (α + β)² WD,   WD = m² + (1−m)² + 2m(1−m)κ − s(h)²,
+
+so that the best h is the one that maximises s (Glasmachers and Qaadan, "Speeding up budgeted stochastic gradient
+descent SVM training with precomputed golden section search"). Tables hold m ≤ 1/2 only: the other half mirrors it,
+h(1−m, κ) = 1 − h(m, κ), and h ≤ 1/2 where m ≤ 1/2, since s(h) − s(1−h) = (1−2m)(κ^(h²) − κ^((1−h)²)). The line
+m = 1/2, κ < e⁻², where s has two modes of equal height and h jumps, is so the edge of the table, which holds the limit
+from within, and no cell interpolates across it.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import _core
+
+Array = NDArray[np.float64]
+
+_GOLDEN = (np.sqrt(5.0) - 1.0) / 2.0
+
+
+def merged_length(m: Array, kappa: Array, h: Array) -> Array:
+    """s(h), the length of the merged term where those of the pair add up to one."""
+    return m * kappa ** ((1.0 - h) ** 2) + (1.0 - m) * kappa ** (h**2)
+
+
+def best_h(m: Array, kappa: Array, precision: float = 1e-10) -> Array:
+    """h by golden section search to `precision`, for m ≤ 1/2."""
+    with np.errstate(divide="ignore"):
+        logarithm = np.maximum(np.log(kappa), -700.0)
+
+    def value(h: Array) -> Array:
+        return m * np.exp(logarithm * (1.0 - h) ** 2) + (1.0 - m) * np.exp(logarithm * h**2)
+
+    low, width = np.zeros(np.broadcast_shapes(np.shape(m), np.shape(kappa))), 0.5
+    inner, outer = value(low + (1.0 - _GOLDEN) * width), value(low + _GOLDEN * width)
+    while width > precision:
+        upper = outer > inner
+        low = np.where(upper, low + (1.0 - _GOLDEN) * width, low)
+        width *= _GOLDEN
+        fresh = value(low + np.where(upper, _GOLDEN, 1.0 - _GOLDEN) * width)
+        inner, outer = np.where(upper, outer, fresh), np.where(upper, fresh, inner)
+    # Orthogonal points cannot be merged, only dropped; equal ones may be merged anywhere, with m as the limit.
+    return np.where(kappa == 0.0, 0.0, np.where(kappa == 1.0, m, low + 0.5 * width))
+
+
+def degradation(m: Array, kappa: Array, h: Array) -> Array:
+    """WD, what merging at h loses where the coefficients add up to one."""
+    return m**2 + (1.0 - m) ** 2 + 2.0 * m * (1.0 - m) * kappa - merged_length(m, kappa, h) ** 2
+
+
+@lru_cache(maxsize=4)
+def tables(size: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """h and WD over m = 0 … 1/2 (rows) and κ = 0 … 1 (columns), `size` points each way."""
+    m, kappa = np.meshgrid(np.linspace(0.0, 0.5, size), np.linspace(0.0, 1.0, size), indexing="ij")
+    h = best_h(m, kappa)
+    loss = np.maximum(degradation(m, kappa, h), 0.0)
+    loss[:, -1] = 0.0
+    return h.astype(np.float32), loss.astype(np.float32)
+
+
+@lru_cache(maxsize=4)
+def native_tables(size: int) -> _core.MergeGrid:
+    """Return the tables as the core takes them."""
+    return _core.MergeGrid(*tables(size))
