@@ -4,11 +4,17 @@ kernline.io.read with one thread and with two against scikit-learn's load_svmlig
 rounds: on MNIST (fractions of 16 digits, as scikit-learn writes them: 200 MB) and on generated rows of 100 of a million
 features, values of six digits. The files lie in the page cache, so that what is measured is the parser. Before that,
 the matrices of both are compared bit by bit. "to codes" gives the encoder of a chi2 model instead of values.
+
+Then the command line, as processes of their own: the start of ``kernline --help``, and ``kernline train`` on MNIST's file
+to a model file, in one thread, against LIBLINEAR's official package (``pip install liblinear-official``) doing the same,
+or against its ``train`` program (``--liblinear train``), each with its defaults.
 """
 
 from __future__ import annotations
 
 import argparse
+import subprocess
+import sys
 import tempfile
 import time
 from collections.abc import Callable
@@ -37,13 +43,19 @@ def main() -> None:
     parser.add_argument(
         "--folder", type=Path, help="where the files are kept; without, they are written anew and removed"
     )
+    parser.add_argument("--liblinear", help="LIBLINEAR's train program, instead of its Python package")
+    parser.add_argument("--only", choices=["reading", "command-line"])
     options = parser.parse_args()
     print(machine())
     with tempfile.TemporaryDirectory() as temporary:
         folder = options.folder or Path(temporary)
-        compare("MNIST", _written(folder / "mnist.svm", write_mnist), options.rounds)
-        name = f"generated{options.megabytes}.svm"
-        compare("generated", _written(folder / name, lambda path: generate(path, options.megabytes)), options.rounds)
+        mnist = _written(folder / "mnist.svm", write_mnist)
+        if options.only != "command-line":
+            compare("MNIST", mnist, options.rounds)
+            path = folder / f"generated{options.megabytes}.svm"
+            compare("generated", _written(path, lambda path: generate(path, options.megabytes)), options.rounds)
+        if options.only != "reading":
+            command_line(mnist, options.rounds, options.liblinear)
 
 
 def _written(path: Path, write: Callable[[Path], None]) -> Path:
@@ -121,6 +133,58 @@ def _row(label: str, run: Run, peer: Run, megabytes: float) -> list[str]:
         f"{ratio:.1f}×",
         verdict,
     ]
+
+
+# What LIBLINEAR's train does, by its package: read, train, save, and tell what training alone took.
+LIBLINEAR = """
+import sys, time
+from liblinear.liblinearutil import save_model, svm_read_problem, train
+y, x = svm_read_problem(sys.argv[1], return_scipy=True)
+begun = time.perf_counter()
+model = train(y, x, "-q")
+print(time.perf_counter() - begun)
+save_model(sys.argv[2], model)
+"""
+
+
+def command_line(mnist: Path, rounds: int, liblinear: str | None) -> None:
+    """Measure the start, and training from file to file."""
+    kernline_train = [sys.executable, "-m", "kernline", "train", "-j", "1", "-q", str(mnist)]
+    peer = [liblinear, "-q"] if liblinear else [sys.executable, "-c", LIBLINEAR]
+    with tempfile.TemporaryDirectory() as folder:
+        ours, theirs = Path(folder) / "model.kern", Path(folder) / "model.txt"
+        start = interleave({"help": lambda: _run([sys.executable, "-m", "kernline", "--help"])}, rounds)["help"]
+        runs = interleave(
+            {
+                "kernline": lambda: _run([*kernline_train, str(ours)]),
+                "LIBLINEAR": lambda: _run([*peer, str(mnist), str(theirs)]),
+            },
+            rounds,
+        )
+        accuracies = {"kernline": _accuracy(kernline.load(ours)), "LIBLINEAR": _liblinear_accuracy(theirs)}
+    print(f"\nkernline --help: {start.seconds:.2f} s (bar: 0.3)\n\nMNIST, from LIBSVM file to model file")
+    for name, run in runs.items():
+        alone = f", of which training {float(run.model):.2f} s" if name == "LIBLINEAR" and run.model.strip() else ""
+        print(f"{name:10} {run.seconds:7.2f} s  {100.0 * accuracies[name]:.2f} %{alone}", flush=True)
+
+
+def _run(command: list[str]) -> str:
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+
+def _accuracy(model: Any) -> float:
+    data = datasets.load("mnist")
+    return float((model.predict(data.X_test) == data.y_test).mean())
+
+
+def _liblinear_accuracy(path: Path) -> float:
+    """From the model's text: a header, whose lines name the labels and the bias, then a line of weights a feature."""
+    header, _, weights = path.read_text().partition("\nw\n")
+    labels = next(line for line in header.splitlines() if line.startswith("label ")).split()[1:]
+    W = np.array([line.split() for line in weights.splitlines()], dtype=np.float64)
+    data = datasets.load("mnist")
+    found = np.array(labels, dtype=np.int64)[(data.X_test[:, : len(W)] @ W).argmax(axis=1)]
+    return float((found == data.y_test).mean())
 
 
 if __name__ == "__main__":

@@ -314,7 +314,7 @@ class TestConvert:
         result = run("convert", name, "back.svm", *target)
         assert result.exit_code == 0, result.stderr
         (X, y), (X_back, y_back) = load_svmlight_file("iris.svm"), load_svmlight_file("back.svm")
-        assert (X != X_back).nnz == 0
+        assert (X_back != X).nnz == 0
         np.testing.assert_array_equal(y, y_back)
 
     def test_without_labels(self, folder):
@@ -369,7 +369,7 @@ class TestDatasets:
 
 def test_bench(folder):
     record = json.loads(run("bench", "iris.svm", "--json").stdout)
-    assert [result["model"] for result in record["results"]][0] == "scikit-learn LinearSVC"
+    assert record["results"][0]["model"] == "scikit-learn LinearSVC"
     assert all(result["accuracy"] > 0.5 for result in record["results"])
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from typing import Annotated, Any, Optional
+from typing import Annotated, Any
 
 import typer
 
@@ -17,7 +17,7 @@ from .output import Output, table
 def bench(
     data: Annotated[str, typer.Argument(metavar="DATA", help="A data file, or @NAME.")] = "@digits",
     test: Annotated[
-        Optional[str],  # noqa: UP045
+        str | None,
         typer.Argument(metavar="TEST", help="Rows to test on; without, a third of DATA, or @NAME.t."),
     ] = None,
     cost: Annotated[float, typer.Option("-c", "--cost", help="C of all models.")] = 1.0,
@@ -39,7 +39,7 @@ def bench(
     out = Output(quiet=quiet, json=json)
     with out.working():
         parts = _parts(Reading(out, format, target, columns, None, skip_bad, threads), data, test)
-        results = []
+        results: list[dict[str, Any]] = []
         for name, model in _contestants(parts[0], cost, threads):
             with out.status(f"Training {name}"):
                 results.append({"model": name, **_measure(model, *parts)})
@@ -78,7 +78,7 @@ def _contestants(X: Any, C: float, threads: int) -> list[tuple[str, Any]]:
     import kernline
 
     low = (X.data if hasattr(X, "indptr") else X).min(initial=0.0)
-    scale = "max" if low >= 0.0 else "minmax"
+    scale: Any = "max" if low >= 0.0 else "minmax"
     shared: dict[str, Any] = {"C": C, "n_jobs": threads, "random_state": 0}
     additive = [
         (f"kernline {kernel}", kernline.AdditiveSVC(kernel, scale="max" if kernel == "linear" else scale, **shared))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any, Optional
+from typing import Annotated, Any
 
 import typer
 
@@ -20,7 +20,7 @@ _MANY = 20
 def inspect(
     file: Annotated[str, typer.Argument(metavar="FILE", help="A model, or data.")],
     data: Annotated[
-        Optional[str],  # noqa: UP045
+        str | None,
         typer.Option("--data", help="Data to rank an additive model's features by."),
     ] = None,
     top: Annotated[int, typer.Option("--top", min=1, help="How many features to list.")] = 10,
@@ -100,7 +100,7 @@ def convert(
 def export(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="A model file.")],
     output: Annotated[str, typer.Argument(metavar="OUTPUT", help="Its name tells the form: .onnx, .h, .json, .csv.")],
-    to: Annotated[Optional[str], typer.Option("--to", help="onnx, c, json or csv, if the name does not tell.")] = None,  # noqa: UP045
+    to: Annotated[str | None, typer.Option("--to", help="onnx, c, json or csv, if the name does not tell.")] = None,
     quiet: opt.Quiet = False,
     json: opt.Json = False,
 ) -> None:
@@ -183,7 +183,9 @@ def _listed(record: dict[str, Any]) -> list[str]:
         elif isinstance(value, list):
             text = ", ".join(map(str, value[:_MANY]))
         else:
-            text = f"{value:,}" if isinstance(value, int) else f"{value:.6g}" if isinstance(value, float) else str(value)
+            text = (
+                f"{value:,}" if isinstance(value, int) else f"{value:.6g}" if isinstance(value, float) else str(value)
+            )
         more = len(value) - _MANY if isinstance(value, (dict, list)) else 0
         lines.append(f"{name.replace('_', ' ')}: {text}" + (f" and {more} more" if more > 0 else ""))
     return lines

@@ -31,7 +31,9 @@ def list_(quiet: opt.Quiet = False, json: opt.Json = False) -> None:
 
         entries = [_entry(name, datasets.CATALOGUE[name]) for name in datasets.names()]
         header = ["name", "features", "classes", "parts", "checksum", "at hand"]
-        rows = [[entry[key] for key in ("name", "features", "classes", "parts", "checksum", "here")] for entry in entries]
+        rows = [
+            [entry[key] for key in ("name", "features", "classes", "parts", "checksum", "here")] for entry in entries
+        ]
         out.result({"datasets": entries}, [entry["name"] for entry in entries] if quiet else table(header, rows))
 
 
@@ -69,7 +71,9 @@ def path(
         entry = datasets.CATALOGUE[datasets.check_name(name.removeprefix("@"))]
         files = entry.test if test else entry.train
         if not files:
-            raise UsageError(f"{name} has no {'test' if test else 'training'} file. In commands, @{name} stands for it.")
+            raise UsageError(
+                f"{name} has no {'test' if test else 'training'} file. In commands, @{name} stands for it."
+            )
         found = [(file, datasets.local(file)) for file in files]
         for file, where in found:
             if where is None:

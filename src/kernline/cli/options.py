@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Optional
+from typing import Annotated
 
 import typer
-
 
 DataFile = Annotated[
     str,
@@ -16,20 +15,18 @@ Format = Annotated[
     typer.Option("--format", "-f", help="The file's format, if its name does not tell."),
 ]
 Target = Annotated[
-    Optional[str],  # noqa: UP045 (typer evaluates it)
+    str | None,
     typer.Option("--target", help="The column of labels in a table: a name, or a number."),
 ]
 Columns = Annotated[
-    Optional[str],  # noqa: UP045
+    str | None,
     typer.Option("--columns", help="The columns to use, with commas between; all others."),
 ]
 ZeroBased = Annotated[
-    Optional[bool],  # noqa: UP045
+    bool | None,
     typer.Option("--zero-based/--one-based", help="Where LIBSVM indices begin."),
 ]
-SkipBad = Annotated[
-    bool, typer.Option("--skip-bad", help="Leave out lines that cannot be read.")
-]
+SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Leave out lines that cannot be read.")]
 Threads = Annotated[int, typer.Option("--threads", "-j", help="Threads; -1: all. Results do not depend on it.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Results and errors only.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object, for machines.")]

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import IO, Any, NoReturn
+from typing import Any, BinaryIO, NoReturn
 
 import typer
 
@@ -86,7 +86,7 @@ def table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[str]:
 
 
 @contextmanager
-def atomic(path: Path) -> Iterator[IO[bytes]]:
+def atomic(path: Path) -> Iterator[BinaryIO]:
     """Open a file that is whole in the end, or as it was; a device or a pipe is written to as it is."""
     from ..io.atomic import replacing
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Annotated, Any, Optional
+from typing import Annotated, Any
 
 import typer
 
@@ -21,9 +21,9 @@ ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="A model file.")
 def predict(
     model: ModelFile,
     data: opt.DataFile,
-    result: Annotated[Optional[str], typer.Argument(metavar="OUTPUT", help="As -o.")] = None,  # noqa: UP045
+    result: Annotated[str | None, typer.Argument(metavar="OUTPUT", help="As -o.")] = None,
     output: Annotated[
-        Optional[str],  # noqa: UP045
+        str | None,
         typer.Option("-o", "--output", help="Where labels go, a line a row; .csv has a header. Default: here."),
     ] = None,
     scores: Annotated[bool, typer.Option("--scores", help="Write scores beside the labels.")] = False,

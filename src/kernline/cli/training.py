@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from pathlib import Path
-from typing import Annotated, Any, Optional
+from typing import Annotated, Any
 
 import typer
 
@@ -16,49 +16,46 @@ from .errors import ExitCode, UsageError
 from .output import Output, check_writable
 from .watch import can_watch, watched
 
-
 KernelOption = typer.Option(
     "--kernel",
     "-t",
     help="chi2 (default), intersection, hellinger, js, power_mean, linear; rbf, poly, sigmoid, laplacian, exp-chi2 "
-    "by landmarks. LIBSVM's 0 to 3 too."
+    "by landmarks. LIBSVM's 0 to 3 too.",
 )
 Estimator = Annotated[
-    Optional[str],  # noqa: UP045
-    typer.Option(
-        "--estimator", help="additive, nystrom or budgeted; without, what has the kernel."
-    ),
+    str | None,
+    typer.Option("--estimator", help="additive, nystrom or budgeted; without, what has the kernel."),
 ]
 Gamma = Annotated[
-    Optional[str],  # noqa: UP045
+    str | None,
     typer.Option("--gamma", "-g", help="The kernel's factor or width: a number or 'scale'."),
 ]
 Solver = Annotated[
-    Optional[str],  # noqa: UP045
+    str | None,
     typer.Option(
         "-s",
         "--solver",
-        help="As LIBLINEAR: 1 squared hinge, dual; 2 the same, primal; 3 hinge, dual. Or auto, dual-cd, newton."
+        help="As LIBLINEAR: 1 squared hinge, dual; 2 the same, primal; 3 hinge, dual. Or auto, dual-cd, newton.",
     ),
 ]
 Loss = Annotated[
-    Optional[str],  # noqa: UP045
+    str | None,
     typer.Option("--loss", help="hinge or squared_hinge."),
 ]
 Scale = Annotated[
-    Optional[str],  # noqa: UP045
+    str | None,
     typer.Option("--scale", help="max; minmax or rank for negative or skewed columns."),
 ]
 Tol = Annotated[
-    Optional[float],  # noqa: UP045
+    float | None,
     typer.Option("-e", "--tol", help="Stop at this duality gap, relative."),
 ]
 Weights = Annotated[
-    Optional[list[str]],  # noqa: UP045
+    list[str] | None,
     typer.Option("-w", "--class-weight", help="LABEL:WEIGHT, or balanced. Repeatable."),
 ]
 Parameters = Annotated[
-    Optional[list[str]],  # noqa: UP045
+    list[str] | None,
     typer.Option("-p", "--param", help="NAME=VALUE: any other parameter. Repeatable."),
 ]
 Seed = Annotated[int, typer.Option("--seed", help="Seed of what is random.")]
@@ -66,12 +63,12 @@ Seed = Annotated[int, typer.Option("--seed", help="Seed of what is random.")]
 
 def train(
     data: opt.DataFile,
-    model: Annotated[Optional[str], typer.Argument(metavar="MODEL", help="Default: DATA.kern, here.")] = None,  # noqa: UP045
+    model: Annotated[str | None, typer.Argument(metavar="MODEL", help="Default: DATA.kern, here.")] = None,
     cost: Annotated[
-        Optional[float],  # noqa: UP045
+        float | None,
         typer.Option("-c", "--cost", help="C, the cost of an error (default 1)."),
     ] = None,
-    kernel: Annotated[Optional[str], KernelOption] = None,  # noqa: UP045
+    kernel: Annotated[str | None, KernelOption] = None,
     estimator: Estimator = None,
     gamma: Gamma = None,
     solver: Solver = None,
@@ -135,15 +132,15 @@ def train(
 def cv(
     data: opt.DataFile,
     model: Annotated[
-        Optional[str],  # noqa: UP045
+        str | None,
         typer.Argument(metavar="MODEL", help="Where to save the best, refitted to all rows."),
     ] = None,
     folds: Annotated[int, typer.Option("-v", "--folds", min=2, help="Number of folds.")] = 5,
     cost: Annotated[
-        Optional[list[float]],  # noqa: UP045
+        list[float] | None,
         typer.Option("-c", "--cost", help="A C to try. Repeatable; default: ten."),
     ] = None,
-    kernel: Annotated[Optional[list[str]], KernelOption] = None,  # noqa: UP045
+    kernel: Annotated[list[str] | None, KernelOption] = None,
     estimator: Estimator = None,
     gamma: Gamma = None,
     solver: Solver = None,
@@ -152,7 +149,7 @@ def cv(
     tol: Tol = None,
     class_weight: Weights = None,
     param: Parameters = None,
-    scoring: Annotated[Optional[str], typer.Option("--scoring", help="A scorer of scikit-learn's.")] = None,  # noqa: UP045
+    scoring: Annotated[str | None, typer.Option("--scoring", help="A scorer of scikit-learn's.")] = None,
     seed: Seed = 0,
     format: opt.Format = "auto",
     target: opt.Target = None,

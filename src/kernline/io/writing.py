@@ -1,4 +1,4 @@
-"""`write`: X and y to a file, in any format that `read` takes. Numbers are written so that they read back as they are."""
+"""`write`: X and y to a file, in any format that `read` takes. Numbers read back as they are."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import gzip
 import lzma
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -20,8 +21,8 @@ from .reading import TABLES, format_of
 _BLOCK_ROWS = 4096
 _COMPRESSORS: dict[str, Callable[[Any], Any]] = {
     ".gz": lambda out: gzip.GzipFile(fileobj=out, mode="wb", compresslevel=6),
-    ".bz2": lambda out: bz2.BZ2File(out, "wb"),
-    ".xz": lambda out: lzma.LZMAFile(out, "wb"),
+    ".bz2": partial(bz2.BZ2File, mode="wb"),
+    ".xz": partial(lzma.LZMAFile, mode="wb"),
 }
 
 
@@ -37,8 +38,8 @@ def write(
 ) -> None:
     """Write rows, and their labels if there are any, to an open binary file.
 
-    `name` tells the format ("auto") and the compression (.gz, .bz2, .xz). In a table the labels are the column `target`,
-    after the features; columns without names are called f1, f2, ….
+    `name` tells the format ("auto") and the compression (.gz, .bz2, .xz). In a table the labels are the column
+    `target`, after the features; columns without names are called f1, f2, ….
 
     Examples
     --------
@@ -76,7 +77,9 @@ def _write_svmlight(stream: Any, X: Any, y: NDArray[Any] | None) -> None:
     labels = np.zeros(X.shape[0], dtype=np.int64) if y is None else y
     texts = [str(label) for label in labels.tolist()]
     if bad := next((text for text in texts if not text or set(text) & set(" \t\r\n#:,")), None):
-        raise ValueError(f"the label {bad!r} cannot stand in a LIBSVM file: it is empty, or has a blank, ',' ':' or '#'.")
+        raise ValueError(
+            f"the label {bad!r} cannot stand in a LIBSVM file: it is empty, or has a blank, ',' ':' or '#'."
+        )
     for begin in range(0, X.shape[0], _BLOCK_ROWS):
         block = sp.csr_array(X[begin : begin + _BLOCK_ROWS])
         block.sort_indices()
@@ -126,5 +129,5 @@ def _write_arrays(stream: Any, kind: str, X: Any, y: NDArray[Any] | None) -> Non
     if sp.issparse(X) and y is None:
         sp.save_npz(stream, X)
         return
-    labels = {} if y is None else {"y": y.astype(str) if y.dtype == object else y}
+    labels: dict[str, Any] = {} if y is None else {"y": y.astype(str) if y.dtype == object else y}
     np.savez_compressed(stream, X=X.toarray() if sp.issparse(X) else X, **labels)
