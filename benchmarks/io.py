@@ -5,9 +5,9 @@ rounds: on MNIST (fractions of 16 digits, as scikit-learn writes them: 200 MB) a
 features, values of six digits. The files lie in the page cache, so that what is measured is the parser. Before that,
 the matrices of both are compared bit by bit. "to codes" gives the encoder of a chi2 model instead of values.
 
-Then the command line, as processes of their own: the start of ``kernline --help``, and ``kernline train`` on MNIST's file
-to a model file, in one thread, against LIBLINEAR's official package (``pip install liblinear-official``) doing the same,
-or against its ``train`` program (``--liblinear train``), each with its defaults.
+Then the command line, as processes of their own: the start of ``kernline --help``, and ``kernline train`` from MNIST's
+file to a model file, in one thread, against LIBLINEAR's official package (``pip install liblinear-official``) doing the
+same, or against its ``train`` program (``--liblinear train``), each with its defaults.
 """
 
 from __future__ import annotations
