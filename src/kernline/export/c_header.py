@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..additive import AdditiveSVC
 from ..io.atomic import replacing
-from ..tables import PowersTable
+from ..tables import DenseTable, PowersTable
 from ..tables.pmsvm import LOG_SHIFT
 from .common import additive_model, ranks_of, rows_of, thresholds_of, weights_of
 
@@ -77,11 +77,14 @@ def _parts(model: AdditiveSVC, name: str) -> Iterator[str]:
             yield from _table("double", f"{name}_{what}", getattr(ranks, what))
     if encoder.grid is not None:
         yield from _table("float", f"{name}_thresholds", thresholds_of(encoder))
-        yield from _table("float", f"{name}_table", rows_of(shapes))
+        if isinstance(shapes.table, DenseTable):
+            yield from _table("float", f"{name}_table", rows_of(shapes.table))
     unit = _AFFINE if ranks is None else _RANKS.replace("N_EDGES", str(ranks.edges.shape[1]))
-    vector = _POWERS if powers else _VALUE if encoder.grid is None else _CODES
+    vector = _POWERS if powers else _VALUE
     if encoder.grid is not None:
+        vector = (_CODES + _DENSE) if isinstance(shapes.table, DenseTable) else (_CODES + _HATS)
         vector = vector.replace("N_THRESHOLDS", str(encoder.grid.thresholds.size))
+        vector = vector.replace("N_STEPS", str(getattr(shapes.table, "steps", 1)))
     low, high = ("0.0f", "1.0f") if encoder.clips else ("-1e18f", "1e18f")
     code = unit + _PREDICT.replace("/* vector */", vector)
     for key, value in (
@@ -151,9 +154,8 @@ static inline int NAME_predict(const double *x, double *scores) {
     float u = NAME_unit(x[j], j);
     if (!(u > LOW)) u = LOW;
     if (u > HIGH) u = HIGH;
-/* vector */    for (int k = 0; k < WIDTH; ++k) {
-      const float *weights = NAME_weights + ((size_t)j * WIDTH + (size_t)k) * N_SCORES;
-      if (vector[k] == 0.0f) continue;
+/* vector */    for (int k = 0; k < n; ++k) {
+      const float *weights = NAME_weights + ((size_t)j * WIDTH + (size_t)(first + k)) * N_SCORES;
       for (int p = 0; p < N_SCORES; ++p) sums[p] += (double)vector[k] * weights[p];
     }
   }
@@ -166,11 +168,23 @@ _CODES = """\
       const int middle = (low + high) / 2;
       if (NAME_thresholds[middle] <= u) low = middle + 1; else high = middle;
     }
+    if (low == 0) continue;
+"""
+
+_DENSE = """\
     const float *vector = NAME_table + (size_t)low * WIDTH;
+    const int first = 0, n = WIDTH;
+"""
+
+_HATS = """\
+    const float rest = (float)(low % N_STEPS) / N_STEPS;
+    const float vector[2] = {1.0f - rest, rest};
+    const int first = low / N_STEPS, n = rest > 0.0f ? 2 : 1;
 """
 
 _VALUE = """\
     const float vector[1] = {u};
+    const int first = 0, n = 1;
 """
 
 _POWERS = """\
@@ -179,6 +193,7 @@ _POWERS = """\
     const float logarithm = (float)log((double)u + LOG_SHIFT);
     vector[0] = 1.0f;
     for (int k = 1; k < WIDTH; ++k) vector[k] = vector[k - 1] * logarithm;
+    const int first = 0, n = WIDTH;
 """
 
 _TWO_CLASSES = """\

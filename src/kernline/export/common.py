@@ -12,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..additive import AdditiveSVC
 from ..encoding import Encoder
 from ..shapes import ShapeFunctions
-from ..tables import DenseTable, PairTable
+from ..tables import DenseTable
 
 Array = NDArray[np.float64]
 
@@ -46,10 +46,9 @@ def thresholds_of(encoder: Encoder) -> NDArray[np.float32]:
     return np.maximum(encoder.grid.thresholds.astype(np.float32), np.nextafter(_ZERO, np.float32(1.0)))
 
 
-def rows_of(shapes: ShapeFunctions) -> NDArray[np.float32]:
+def rows_of(table: DenseTable) -> NDArray[np.float32]:
     """φ of every code, (n_codes, width); zeros are not stored, so that code 0 adds nothing whatever its row is."""
-    assert isinstance(shapes.table, DenseTable | PairTable)
-    rows = shapes.table.as_rows().astype(np.float32)
+    rows = table.rows.copy()
     rows[0] = 0.0
     return rows
 

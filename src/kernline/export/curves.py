@@ -1,7 +1,6 @@
 """The shape functions as JSON or CSV: for every feature the values at which its curves bend, and what they are there.
 
-Between two values of a hat model the curves are straight but for the rounding to codes; the points are all codes' own
-values where a feature has a range, so that nothing is left out.
+Curves of hats are straight between knots, but for the rounding to codes; of tables, every code has a value of its own.
 """
 
 from __future__ import annotations
@@ -16,9 +15,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..encoding import Encoder
 from ..io.atomic import replacing
 from ..shapes import ShapeFunctions
+from ..tables import PairTable
 from .common import additive_model
 
 Array = NDArray[np.float64]
@@ -89,15 +88,18 @@ def _curves(model: Any) -> Iterator[tuple[str, Array, Array]]:
     shapes: ShapeFunctions = model.shapes_
     names = getattr(model, "feature_names_in_", None)
     for j in range(shapes.n_features):
-        values = _points(shapes.encoder, j)
+        values = _points(shapes, j)
         yield str(names[j]) if names is not None else str(j), values, shapes.evaluate(j, values)
 
 
-def _points(encoder: Encoder, j: int) -> Array:
-    """Values of feature j, in order: one for each code, or a hundred where there are no codes."""
+def _points(shapes: ShapeFunctions, j: int) -> Array:
+    """Values of feature j, in order: the knots, or one for each code, or a hundred where there are no codes."""
+    encoder = shapes.encoder
     if not encoder.clips:
         return np.array([0.0, 1.0])
-    u = encoder.grid.values if encoder.grid is not None else np.linspace(0.0, 1.0, 101)
+    u = np.linspace(0.0, 1.0, 101)
+    if encoder.grid is not None:
+        u = encoder.grid.values[:: shapes.table.steps if isinstance(shapes.table, PairTable) else 1]
     if encoder.edge_start.size:
         here = slice(*encoder.edge_start[j : j + 2])
         edges, levels = encoder.edges[here], encoder.levels[here]

@@ -18,7 +18,7 @@ from ..budgeted import BudgetedSVC
 from ..io.atomic import replacing
 from ..nystrom import NystromSVC
 from ..shapes import ShapeFunctions
-from ..tables import PowersTable
+from ..tables import DenseTable, PowersTable
 from ..tables.pmsvm import LOG_SHIFT
 from .common import ranks_of, rows_of, thresholds_of, weights_of
 
@@ -175,13 +175,26 @@ def _additive(graph: _Graph, x: str, shapes: ShapeFunctions) -> str:
     u = graph("Clip", u, np.float32(low), np.float32(high))
     if encoder.grid is not None:
         bounds = np.append(np.float32(-np.inf), thresholds_of(encoder))
-        vectors = graph("Gather", rows_of(shapes), _search(graph, u, bounds, bounds.size, np.zeros(1, dtype=np.int64)))
+        code = _search(graph, u, bounds, bounds.size, np.zeros(1, dtype=np.int64))
+        if isinstance(shapes.table, DenseTable):
+            vectors = graph("Gather", rows_of(shapes.table), code)
+        else:
+            vectors = _hats(graph, code, shapes.table)
     elif isinstance(shapes.table, PowersTable):
         vectors = _powers(graph, u, width)
     else:
         vectors = u
     features = graph("Reshape", vectors, np.array([-1, shapes.n_features * width]))
     return graph.cast(graph("MatMul", features, weights_of(shapes)), np.float64)
+
+
+def _hats(graph: _Graph, code: str, table: Any) -> str:
+    """max(0, 1 − |code/S − k|) for every knot k, exact as S is a power of two; code 0 is not stored and has none."""
+    code = graph("Unsqueeze", graph.cast(code, np.float32), np.array([2]))
+    distance = graph(
+        "Abs", graph("Sub", graph("Mul", code, np.float32(1.0 / table.steps)), np.arange(table.width, dtype=np.float32))
+    )
+    return graph("Mul", graph("Relu", graph("Sub", np.float32(1.0), distance)), graph("Sign", code))
 
 
 def _powers(graph: _Graph, u: str, width: int) -> str:
