@@ -243,6 +243,11 @@ class TestPredict:
         assert short.stdout == long.stdout == f"{trained.predict([[5.0, 0, 0, 0]])[0]}\n"
         assert "5 features beyond the 4 of the model" in long.stderr
 
+    def test_so_may_those_of_a_named_data_set(self, trained):
+        result = run("predict", "model.kern", "@digits.t", "-q")
+        assert result.exit_code == 0
+        assert "60 features beyond the 4 of the model" in result.stderr
+
     def test_columns_are_found_by_name(self, folder):
         run("train", "iris.csv", "m.kern", "--target", "species", "-q")
         lines = (folder / "iris.csv").read_text().splitlines()

@@ -70,7 +70,13 @@ class Reading:
 
     def _as_wide(self, X: Any, n_features: int, source: str) -> Any:
         """Rows of a sparse file may end early, or have features that the model never saw, as in LIBSVM."""
-        if not hasattr(X, "indptr") or X.shape[1] == n_features:
+        if X.shape[1] == n_features:
+            return X
+        if source.startswith("@") and not hasattr(X, "indptr"):  # its LIBSVM file would be as narrow as its rows
+            from scipy.sparse import csr_array
+
+            X = csr_array(X)
+        if not hasattr(X, "indptr"):
             return X
         if X.shape[1] > n_features:
             extra = X.shape[1] - n_features
