@@ -1,6 +1,10 @@
 """Data sets by name: found, fetched, checked, and refused when they are not what was published."""
 
 import hashlib
+import http.server
+import threading
+from email.utils import formatdate
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -62,3 +66,151 @@ def test_bag_of_words_is_reproducible():
     assert (first.X_train != second.X_train).nnz == 0
     assert np.array_equal(first.y_test, second.y_test)
     assert first.X_train.indices.dtype == np.int32
+
+
+class _Handler(http.server.BaseHTTPRequestHandler):
+    """Serves `content`, ranges too; the first `n_cut` answers break off half-way."""
+
+    def do_GET(self):
+        server = self.server
+        server.asked.append(self.headers.get("Range"))
+        begin = 0
+        same_version = self.headers.get("If-Range") == server.version
+        if self.headers.get("Range") and server.ranges and same_version:
+            begin = int(self.headers["Range"].removeprefix("bytes=").removesuffix("-"))
+        if begin >= len(server.content) > 0:
+            self.send_error(416)
+            return
+        body = server.content[begin:]
+        self.send_response(206 if begin else 200)
+        self.send_header("Content-Length", str(len(body)))
+        if server.version:
+            self.send_header("ETag" if server.version.startswith('"') else "Last-Modified", server.version)
+        self.end_headers()
+        if server.n_cut > 0:
+            server.n_cut -= 1
+            body = body[: len(body) // 2]
+        self.wfile.write(body)
+
+    def log_message(self, *_):
+        pass
+
+
+@pytest.fixture
+def server():
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Handler) as server:
+        server.content, server.version, server.ranges = bytes(range(256)) * 400, '"one"', True
+        server.n_cut, server.asked = 0, []
+        thread = threading.Thread(target=server.serve_forever)
+        thread.start()
+        yield server
+        server.shutdown()
+        thread.join()
+
+
+@pytest.fixture
+def remote(server, tmp_path, monkeypatch):
+    monkeypatch.delenv("KERNLINE_DATA", raising=False)
+    monkeypatch.delenv("KERNLINE_OFFLINE", raising=False)
+    monkeypatch.setenv("KERNLINE_CACHE", str(tmp_path))
+    url = f"http://127.0.0.1:{server.server_address[1]}/file"
+    return RemoteFile("file", url, hashlib.sha256(server.content).hexdigest())
+
+
+class TestDownloads:
+    @pytest.mark.parametrize("version", ['"one"', formatdate(usegmt=True)])
+    def test_go_on_where_they_broke_off(self, server, remote, tmp_path, version):
+        server.version, server.n_cut = version, 2
+        told = []
+        assert datasets.path(remote, lambda done, total: told.append((done, total))).read_bytes() == server.content
+        half, three_quarters = len(server.content) // 2, len(server.content) * 3 // 4
+        assert server.asked == [None, f"bytes={half}-", f"bytes={three_quarters}-"]
+        assert told[-1] == (len(server.content), len(server.content))
+        assert [path.name for path in tmp_path.iterdir()] == ["file"]
+
+    def test_what_arrived_is_kept_for_the_next_time(self, server, remote, tmp_path):
+        server.n_cut = 3
+        with pytest.raises(datasets.OutOfReachError, match="goes on from there"):
+            datasets.path(remote)
+        assert (tmp_path / "file.part").stat().st_size == len(server.content) * 7 // 8
+        assert datasets.path(remote).read_bytes() == server.content
+
+    @pytest.mark.parametrize("change", [{"version": '"two"'}, {"ranges": False}])
+    def test_begin_anew_when_the_file_changed_or_has_no_parts(self, server, remote, tmp_path, change):
+        (tmp_path / "file.part").write_bytes(b"of another version")
+        (tmp_path / "file.part.version").write_text('"one"')
+        vars(server).update(change)
+        assert datasets.path(remote).read_bytes() == server.content
+
+    def test_without_a_version_nothing_is_resumed(self, server, remote, tmp_path):
+        server.version = ""
+        (tmp_path / "file.part").write_bytes(b"of who knows what")
+        assert datasets.path(remote).read_bytes() == server.content
+        assert server.asked == [None]
+
+    def test_a_part_that_is_all_of_it(self, server, remote, tmp_path):
+        (tmp_path / "file.part").write_bytes(server.content)
+        (tmp_path / "file.part.version").write_text('"one"')
+        assert datasets.path(remote).read_bytes() == server.content
+
+    def test_a_wrong_file_is_not_kept(self, server, remote, tmp_path):
+        server.content = b"something else"
+        with pytest.raises(ValueError, match="not the file that was published"):
+            datasets.path(remote)
+        assert list(tmp_path.iterdir()) == []
+
+    def test_an_unverified_one_says_so(self, server, remote):
+        with pytest.warns(UserWarning, match=f"unverified.*{remote.sha256}"):
+            datasets.path(RemoteFile(remote.name, remote.url))
+
+    def test_not_found(self, remote):
+        gone = RemoteFile("gone", "http://127.0.0.1:9/gone", "")
+        with pytest.raises(datasets.OutOfReachError, match=r"gone is not at hand.*cannot be reached"):
+            datasets.path(gone)
+
+    def test_offline(self, server, remote, monkeypatch):
+        monkeypatch.setenv("KERNLINE_OFFLINE", "1")
+        monkeypatch.setenv("KERNLINE_DATA", "elsewhere")
+        with pytest.raises(datasets.OutOfReachError, match=r"KERNLINE_DATA is elsewhere.*KERNLINE_OFFLINE forbids"):
+            datasets.path(remote)
+        assert server.asked == []
+
+
+@pytest.mark.parametrize(
+    ("platform", "variables", "folder"),
+    [
+        ("linux", {}, "home/.cache/kernline"),
+        ("linux", {"XDG_CACHE_HOME": "/xdg"}, "/xdg/kernline"),
+        ("darwin", {}, "home/Library/Caches/kernline"),
+        ("win32", {"LOCALAPPDATA": "/local"}, "/local/kernline/Cache"),
+        ("win32", {"KERNLINE_CACHE": "/mine"}, "/mine"),
+    ],
+)
+def test_the_cache_is_where_the_system_keeps_such_things(monkeypatch, platform, variables, folder):
+    for name in ("KERNLINE_CACHE", "XDG_CACHE_HOME", "LOCALAPPDATA"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr("sys.platform", platform)
+    monkeypatch.setattr(Path, "home", lambda: Path("home"))
+    assert datasets.cache_folder() == Path(folder)
+
+
+def test_a_file_of_the_collection_is_split_or_has_its_own_test_part(tmp_path, monkeypatch):
+    monkeypatch.setenv("KERNLINE_DATA", str(tmp_path))
+    (tmp_path / "a9a").write_text("1 1:1\n-1 3:1\n")
+    (tmp_path / "a9a.t").write_text("1 2:1\n")
+    (tmp_path / "heart").write_text("1 1:1\n-1 2:1\n" * 10)
+    data = datasets.load("a9a")
+    assert (data.X_train.shape, data.X_test.shape) == ((2, 123), (1, 123))
+    data = datasets.load("heart")
+    assert (data.X_train.shape, data.X_test.shape) == ((14, 13), (6, 13))
+    assert datasets.load_part("heart", test=True)[0].shape == (6, 13)
+
+
+def test_the_catalogue_is_consistent():
+    for name, entry in datasets.CATALOGUE.items():
+        assert entry.n_classes >= 2, name
+        for file in entry.files:
+            assert not file.sha256 or len(file.sha256) == 64
+            assert file.url == "" or file.url.endswith(file.name.split("/")[-1])

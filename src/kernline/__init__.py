@@ -1,12 +1,17 @@
 """Kernel SVMs at the cost of linear ones, with a model you can look at."""
 
-from . import analysis, datasets, feature_maps, io, kernels, tables
-from .additive import AdditiveSVC
-from .additive_cv import AdditiveSVCCV
-from .budgeted import BudgetedSVC
-from .feature_maps import NystromMap
-from .nystrom import NystromSVC
-from .shapes import ShapeFunctions
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from . import analysis, datasets, export, feature_maps, io, kernels, tables
+    from .additive import AdditiveSVC
+    from .additive_cv import AdditiveSVCCV
+    from .budgeted import BudgetedSVC
+    from .feature_maps import NystromMap
+    from .io.model_files import load, save
+    from .nystrom import NystromSVC
+    from .shapes import ShapeFunctions
 
 __version__ = "0.1.0"
 
@@ -20,8 +25,39 @@ __all__ = [
     "__version__",
     "analysis",
     "datasets",
+    "export",
     "feature_maps",
     "io",
     "kernels",
+    "load",
+    "save",
     "tables",
 ]
+
+# Where a public name lives; one that is not here is a module. Loaded when asked for, so that the command line starts
+# without NumPy and scikit-learn.
+_HOMES = {
+    "AdditiveSVC": "additive",
+    "AdditiveSVCCV": "additive_cv",
+    "BudgetedSVC": "budgeted",
+    "NystromMap": "feature_maps",
+    "NystromSVC": "nystrom",
+    "ShapeFunctions": "shapes",
+    "load": "io.model_files",
+    "save": "io.model_files",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name in _HOMES:
+        value = getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)
+    elif name in __all__:
+        value = importlib.import_module(f".{name}", __name__)
+    else:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

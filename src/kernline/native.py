@@ -58,11 +58,16 @@ def slots_of(weights: NDArray[np.float32]) -> NDArray[np.float32]:
     They are padded to 1, 4 or a multiple of 8, what fits a register; and after the last slot comes an empty one, which
     a pair table may touch.
     """
-    n_problems, n_features, width = weights.shape
-    stride = n_problems if n_problems == 1 else 4 if n_problems <= 4 else -(-n_problems // 8) * 8
-    slots = np.zeros((n_features * width + 1, stride), dtype=np.float32)
+    slots = empty_slots(weights.shape)
     weights_in(slots, weights.shape)[:] = weights
     return slots
+
+
+def empty_slots(shape: tuple[int, ...]) -> NDArray[np.float32]:
+    """Room for weights of this shape, arranged so."""
+    n_problems, n_features, width = shape
+    stride = n_problems if n_problems == 1 else 4 if n_problems <= 4 else -(-n_problems // 8) * 8
+    return np.zeros((n_features * width + 1, stride), dtype=np.float32)
 
 
 def weights_in(slots: NDArray[np.float32], shape: tuple[int, ...]) -> NDArray[np.float32]:

@@ -32,7 +32,7 @@ _COARSEST = 1e3
 class PairKernel:
     """One of the names below, an additive kernel, or a function of the user's own; `gamma` as for NystromSVC."""
 
-    kind: str  # a key of _FORMS
+    kind: str  # a key of FORMS
     gamma: float = 1.0
     degree: float = 3.0
     coef0: float = 1.0
@@ -45,7 +45,7 @@ class PairKernel:
 
     def base(self, X: Any, points: Points, dtype: Precision = np.float32) -> Values:
         """What does not depend on gamma, degree and coef0."""
-        return _FORMS[self.kind][0](self, X, points, dtype)
+        return FORMS[self.kind][0](self, X, points, dtype)
 
     def precision(self, points: Points, dtype: Precision = np.float32) -> Precision:
         """What the base is computed in: float64, where the differences in float32 would show in K.
@@ -60,7 +60,7 @@ class PairKernel:
     def curve(self, base: Values, points: Points) -> Values:
         """K from its base, which is overwritten."""
         with np.errstate(over="ignore", invalid="ignore"):
-            gram = _FORMS[self.kind][1](self, base, points)
+            gram = FORMS[self.kind][1](self, base, points)
             if np.isfinite(gram.sum()):
                 return gram
         raise ValueError(
@@ -70,7 +70,7 @@ class PairKernel:
 
     def diagonal(self, X: Any) -> Array:
         """K(x_i, x_i)."""
-        if _FORMS[self.kind][1] in (_rbf, _exponential):
+        if FORMS[self.kind][1] in (_rbf, _exponential):
             return np.ones(X.shape[0])
         blocks = [X[begin : begin + 64] for begin in range(0, X.shape[0], 64)]
         return np.concatenate([np.diagonal(self(block, Points.of(block), np.float64)) for block in blocks])
@@ -175,7 +175,7 @@ def _multiple(kernel: PairKernel, base: Values, points: Points) -> Values:
     return base
 
 
-_FORMS: dict[str, tuple[Callable[..., Values], Callable[..., Values]]] = {
+FORMS: dict[str, tuple[Callable[..., Values], Callable[..., Values]]] = {
     "rbf": (_distance, _rbf),
     "laplacian": (_manhattan, _exponential),
     "exp-chi2": (_chi2_distance, _exponential),
@@ -185,7 +185,7 @@ _FORMS: dict[str, tuple[Callable[..., Values], Callable[..., Values]]] = {
 }
 
 # Names that NystromSVC and NystromMap take.
-NAMES = sorted((set(_FORMS) - {"factor"} | set(kernels.BY_NAME) | set(PAIRWISE_KERNEL_FUNCTIONS)) - _REFUSED)
+NAMES = sorted((set(FORMS) - {"factor"} | set(kernels.BY_NAME) | set(PAIRWISE_KERNEL_FUNCTIONS)) - _REFUSED)
 
 
 def get(kernel: Any, degree: float = 3.0, coef0: float = 1.0) -> PairKernel:
@@ -194,10 +194,10 @@ def get(kernel: Any, degree: float = 3.0, coef0: float = 1.0) -> PairKernel:
     Names of this library come first: "chi2" is its additive kernel, scikit-learn's "chi2" is "exp-chi2" here.
     """
     kernel = _ALIASES.get(kernel, kernel) if isinstance(kernel, str) else kernel
-    if isinstance(kernel, str) and kernel in _FORMS:
+    if isinstance(kernel, str) and kernel in FORMS:
         return PairKernel(kernel, degree=degree, coef0=coef0, nonnegative_for=kernel if kernel == "exp-chi2" else "")
     if isinstance(kernel, str) and kernel not in kernels.BY_NAME:
-        return PairKernel("factor", function=_ScikitLearn(kernel))
+        return PairKernel("factor", function=ScikitLearn(kernel))
     if isinstance(kernel, str):
         kernel = kernels.get(kernel)
     return PairKernel(
@@ -206,10 +206,11 @@ def get(kernel: Any, degree: float = 3.0, coef0: float = 1.0) -> PairKernel:
 
 
 @dataclass(frozen=True)
-class _ScikitLearn:
+class ScikitLearn:
     """One of scikit-learn's pairwise kernels; a class, so that it can be pickled."""
 
     name: str
 
     def __call__(self, X: Any, Y: Any) -> Any:
+        """Return the Gram matrix."""
         return pairwise_kernels(X, Y, metric=self.name)

@@ -38,6 +38,16 @@ class ShapeFunctions:
         object.__setattr__(self, "_slots", slots)
         object.__setattr__(self, "weights", weights_in(slots, self.weights.shape))
 
+    @classmethod
+    def of_slots(
+        cls, encoder: Encoder, table: Table, slots: NDArray[np.float32], shape: tuple[int, ...], intercepts: Array
+    ) -> ShapeFunctions:
+        """Return the curves of weights of this `shape` that are arranged already; they are not copied."""
+        shapes = cls.__new__(cls)
+        weights = weights_in(slots, shape)
+        shapes.__dict__.update(encoder=encoder, table=table, weights=weights, intercepts=intercepts, _slots=slots)
+        return shapes
+
     def __getstate__(self) -> dict[str, Any]:
         return {key: value for key, value in self.__dict__.items() if key != "_slots"}
 

@@ -36,7 +36,7 @@ _BY_SUFFIX = {
     ".npz": "npz",
 }
 _ALIASES = {"libsvm": "svmlight", "feather": "arrow"}
-_TABLES = ("csv", "tsv", "parquet", "arrow")
+TABLES = ("csv", "tsv", "parquet", "arrow")
 
 
 class Data(NamedTuple):
@@ -110,7 +110,7 @@ def read(
     n_threads = thread_count(n_jobs)
     encoded = EncodedRows(encoder, n_threads) if encoder is not None else None
     with open_source(path) as source:
-        kind = _format(source, format)
+        kind = format_of(source.name, format)
         _refuse_strangers(kind, target, columns, n_features, zero_based, multilabel)
         if kind == "svmlight":
             n_columns = encoder.n_features if encoder is not None else n_features
@@ -121,14 +121,15 @@ def read(
                 if format == "auto" and format_suffix(source.name) not in _BY_SUFFIX:
                     error.add_note("The name tells no format, so svmlight was tried. Pass format= if it is another.")
                 raise
-        if kind in _TABLES:
+        if kind in TABLES:
             return _table(source, kind, TableOptions(target, columns, on_error == "skip"), dtype, encoded)
         return _arrays(source, kind, target, dtype, encoded)
 
 
-def _format(source: Source, format: str) -> str:
+def format_of(name: str, format: str = "auto") -> str:
+    """The format of a file: what `format` says, or its name."""
     if format == "auto":
-        return _BY_SUFFIX.get(format_suffix(source.name), "svmlight")
+        return _BY_SUFFIX.get(format_suffix(name), "svmlight")
     kind = _ALIASES.get(format, format)
     if kind not in FORMATS:
         raise ValueError(f"format must be one of auto, {', '.join(FORMATS)}, not {format!r}.")
@@ -141,7 +142,7 @@ def _refuse_strangers(
     """A parameter that the format has no use for is a mistake."""
     given = {
         "target": target is not None and kind in ("svmlight", "npy"),
-        "columns": columns is not None and kind not in _TABLES,
+        "columns": columns is not None and kind not in TABLES,
         "n_features": n_features is not None and kind != "svmlight",
         "zero_based": zero_based != "auto" and kind != "svmlight",
         "multilabel": multilabel and kind != "svmlight",

@@ -53,16 +53,16 @@ class PairTable:
 
     def as_rows(self) -> Array:
         """Return the vectors of all codes as a matrix, (steps·(width − 1) + 1, width)."""
-        position, step = np.divmod(np.arange(self.steps * (self.width - 1) + 1), self.steps)
+        return self.vectors(np.arange(self.steps * (self.width - 1) + 1))
+
+    def vectors(self, cells: NDArray[Any]) -> Array:
+        """Return the vectors of these codes."""
+        position, step = np.divmod(cells.astype(np.int64), self.steps)
         rows = np.zeros((position.size, self.width))
         inside = position < self.width - 1
         rows[np.arange(position.size), position] = 1.0 - step / self.steps
         rows[inside, position[inside] + 1] = step[inside] / self.steps
         return rows
-
-    def vectors(self, cells: NDArray[Any]) -> Array:
-        """Return the vectors of these codes."""
-        return self.as_rows()[cells]
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,50 @@
+"""The commands, put together."""
+
+from __future__ import annotations
+
+import sys
+from typing import Annotated
+
+import typer
+
+from .. import __version__
+from .bench import bench
+from .inspection import convert, export, inspect
+from .named import app as named
+from .prediction import evaluate, predict
+from .training import cv, train
+
+app = typer.Typer(
+    name="kernline",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,  # what rich needs to set a page of help took longer than all the rest
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+for command in (train, predict, evaluate, inspect, cv, convert, export, bench):
+    app.command()(command)
+app.add_typer(named, name="datasets")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        sys.stdout.write(f"kernline {__version__}\n")
+        raise typer.Exit
+
+
+@app.callback()
+def about(
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Tell it.")] = False,
+) -> None:
+    """Kernel SVMs at the cost of linear ones.
+
+    \b
+    kernline train -c 10 train.svm model.kern
+    kernline evaluate model.kern test.svm
+    kernline predict model.kern test.svm -o labels.txt
+    kernline export model.kern model.onnx
+
+    Each command has examples in its own --help. Exit codes: 0 done; 1 data, a model or a file cannot be used; 2 usage;
+    3 a package or a data set is missing; 130 interrupted; 141 the output's reader went away.
+    """

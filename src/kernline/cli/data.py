@@ -1,0 +1,109 @@
+"""The data a command works on: a file in any format, standard input, or a named data set."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .errors import UsageError
+from .output import Output
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What the user said about the file, and the voice to tell oddities with."""
+
+    out: Output
+    format: str = "auto"
+    target: str | None = None
+    columns: str | None = None
+    zero_based: bool | None = None
+    skip_bad: bool = False
+    threads: int = -1
+
+    def labelled(self, source: str, model: Any = None) -> Any:
+        """Rows with labels; `model`: with the columns it was trained on."""
+        from .. import io
+
+        if self.target is None and not source.startswith("@") and io.format_of(source, self.format) in io.TABLES:
+            raise UsageError(f"{source} is a table: name its column of labels by --target.")
+        data = self.rows(source, model)
+        if data.y is None:
+            raise ValueError(f"{source} has no labels.")
+        return data
+
+    def rows(self, source: str, model: Any = None) -> Any:
+        """Rows, with labels if there are any."""
+        data = self._named(source[1:]) if source.startswith("@") else self._file(source, model)
+        return data if model is None else data._replace(X=self._as_wide(data.X, model.n_features_in_, source))
+
+    def _file(self, source: str, model: Any) -> Any:
+        from .. import io
+
+        if source != "-" and not Path(source).exists():
+            raise FileNotFoundError(f"{source}: no such file. Named data sets begin with @ (kernline datasets list).")
+        names = getattr(model, "feature_names_in_", None)
+        columns: Sequence[str] | None = self.columns.split(",") if self.columns is not None else None
+        if columns is None and names is not None and io.format_of(source, self.format) in io.TABLES:
+            columns = [str(name) for name in names]  # a file may hold more, in another order
+        number = self.target is not None and re.fullmatch(r"-?\d+", self.target)
+        return io.read(
+            source,
+            format=self.format,
+            target=int(self.target) if self.target is not None and number else self.target,
+            columns=columns,
+            zero_based="auto" if self.zero_based is None else self.zero_based,
+            on_error="skip" if self.skip_bad else "raise",
+            n_jobs=self.threads,
+        )
+
+    def _named(self, name: str) -> Any:
+        """@usps is the training part, @usps.t the test part."""
+        from .. import datasets
+        from ..io import Data
+
+        test = name not in datasets.CATALOGUE and name.endswith(".t")
+        return Data(*datasets.load_part(name.removesuffix(".t") if test else name, test=test))
+
+    def _as_wide(self, X: Any, n_features: int, source: str) -> Any:
+        """Rows of a sparse file may end early, or have features that the model never saw, as in LIBSVM."""
+        if X.shape[1] == n_features:
+            return X
+        if source.startswith("@") and not hasattr(X, "indptr"):  # its LIBSVM file would be as narrow as its rows
+            from scipy.sparse import csr_array
+
+            X = csr_array(X)
+        if not hasattr(X, "indptr"):
+            return X
+        if X.shape[1] > n_features:
+            extra = X.shape[1] - n_features
+            self.out.warn(f"{source} has {extra} features beyond the {n_features} of the model; they are left out.")
+        X.resize((X.shape[0], n_features))
+        return X
+
+
+def is_model(path: str) -> bool:
+    """Whether this is a model file, by how it begins: the length of a header, and its brace."""
+    try:
+        with open(path, "rb") as stream:
+            start = stream.read(9)
+    except OSError:
+        return False
+    return len(start) == 9 and start[8:] == b"{" and int.from_bytes(start[:8], "little") < 1 << 32
+
+
+def model_and_data(first: str, second: str) -> tuple[str, str]:
+    """Which is which: ours is model before data, LIBSVM's is data before model."""
+    if not is_model(first) and is_model(second):
+        return second, first
+    return first, second
+
+
+def load_model(path: str) -> Any:
+    """A model from its file."""
+    import kernline
+
+    return kernline.load(path)

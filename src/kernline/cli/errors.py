@@ -1,0 +1,63 @@
+"""How a command ends when it does not end well: one line that says why, and an exit code that means something."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from enum import IntEnum
+
+
+class ExitCode(IntEnum):
+    """What the shell is told."""
+
+    OK = 0
+    BAD_INPUT = 1  # data, a model or a file that cannot be used
+    USAGE = 2
+    MISSING = 3  # a package that is not installed, a data set that cannot be fetched
+    INTERRUPTED = 130  # Ctrl-C, whether or not --keep saved a model
+    CLOSED_PIPE = 141  # whoever read our output went away
+
+
+class UsageError(Exception):
+    """The command was called in a way that makes no sense."""
+
+
+@contextmanager
+def explained(fail: Callable[[str, int], None]) -> Iterator[None]:
+    """Turn what is the user's to mend into a message and a code; what is a fault of ours keeps its traceback."""
+    try:
+        yield
+    except UsageError as error:
+        fail(str(error), ExitCode.USAGE)
+    except ImportError as error:
+        fail(str(error), ExitCode.MISSING)
+    except MemoryError as error:
+        fail(f"not enough memory ({error})" if str(error) else "not enough memory", ExitCode.BAD_INPUT)
+    except BrokenPipeError:
+        _forget_stdout()
+        sys.exit(ExitCode.CLOSED_PIPE)
+    except KeyboardInterrupt:
+        fail("interrupted; nothing was written", ExitCode.INTERRUPTED)
+    except (ValueError, OSError) as error:
+        fail("\n".join([_text(error), *getattr(error, "__notes__", [])]), _code(error))
+
+
+def _forget_stdout() -> None:
+    """Its reader has gone, and Python would complain when it flushes at the end."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _code(error: Exception) -> ExitCode:
+    # By name: importing these would cost commands that end early.
+    name = type(error).__name__
+    if name == "OutOfReachError":
+        return ExitCode.MISSING
+    return ExitCode.USAGE if name == "InvalidParameterError" else ExitCode.BAD_INPUT
+
+
+def _text(error: Exception) -> str:
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        return f"{error.filename}: {error.strerror}"
+    return str(error)

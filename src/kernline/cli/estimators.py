@@ -1,0 +1,113 @@
+"""From options to an estimator: which one, with which parameters, in words that LIBSVM's users know too."""
+
+from __future__ import annotations
+
+import ast
+from typing import Any
+
+from .errors import UsageError
+
+ESTIMATORS = ("additive", "nystrom", "budgeted")
+
+# LIBLINEAR's -s: loss and solver. LIBSVM's -t: the kernel.
+_SOLVERS = {"1": ("squared_hinge", "dual-cd"), "2": ("squared_hinge", "newton"), "3": ("hinge", "dual-cd")}
+_KERNELS = {"0": "linear", "1": "poly", "2": "rbf", "3": "sigmoid"}
+_LANDMARK_KERNELS = ("rbf", "poly", "sigmoid", "laplacian", "exp-chi2")
+
+
+def kernel_name(kernel: str | None) -> str | None:
+    """A kernel's name, from that or LIBSVM's number."""
+    return _KERNELS.get(kernel, kernel) if kernel is not None else None
+
+
+def estimator_class(name: str | None, kernel: str | None) -> Any:
+    """The estimator asked for; without a name, the one that has the kernel."""
+    import kernline
+
+    if name is None:
+        name = "additive" if kernel is None or kernel in kernline.kernels.BY_NAME else "nystrom"
+        if name == "nystrom" and kernel not in _LANDMARK_KERNELS:
+            additive = ", ".join(kernline.kernels.BY_NAME)
+            raise UsageError(
+                f"no kernel is called {kernel!r}. Additive ones: {additive}; by landmarks: "
+                f"{', '.join(_LANDMARK_KERNELS)} (other names of scikit-learn's with --estimator nystrom)."
+            )
+    if name == "budgeted":
+        if kernel not in (None, "rbf"):
+            raise UsageError(f"--estimator budgeted has the rbf kernel only, not {kernel!r}.")
+        if not hasattr(kernline, "BudgetedSVC"):
+            raise UsageError("--estimator budgeted is not in this build.")
+        return kernline.BudgetedSVC
+    if name not in ESTIMATORS:
+        raise UsageError(f"--estimator must be one of {', '.join(ESTIMATORS)}, not {name!r}.")
+    return kernline.AdditiveSVC if name == "additive" else kernline.NystromSVC
+
+
+def build(cls: Any, given: dict[str, Any], extra: list[str]) -> Any:
+    """An estimator with the parameters that were given, checked before any data is read."""
+    known = cls().get_params()
+    parameters = {name: value for name, value in given.items() if value is not None}
+    if cls.__name__ == "BudgetedSVC":
+        parameters.pop("kernel", None)
+    parameters |= dict(_parameter(text) for text in extra)
+    for name in parameters:
+        if name not in known:
+            raise UsageError(f"{cls.__name__} has no parameter {name!r}. It has: {', '.join(sorted(known))}.")
+    model = cls(**parameters)
+    model._validate_params()
+    return model
+
+
+def loss_and_solver(solver: str | None, loss: str | None) -> tuple[str | None, str | None]:
+    """What -s says, as LIBLINEAR numbers it or by name."""
+    if solver is None or not solver.isdigit():
+        return loss, solver
+    if solver not in _SOLVERS:
+        raise UsageError(
+            f"-s {solver}: there are 1 (squared hinge, dual), 2 (squared hinge, primal) and 3 (hinge, dual), as "
+            "LIBLINEAR numbers them, or auto, dual-cd, newton. LIBSVM's C-SVC is what you get without -s."
+        )
+    return _SOLVERS[solver]
+
+
+def gamma_value(gamma: str | None) -> float | str | None:
+    """A number, or "scale"."""
+    if gamma is None or gamma == "scale":
+        return gamma
+    try:
+        return float(gamma)
+    except ValueError:
+        raise UsageError(f"--gamma must be a number or 'scale', not {gamma!r}.") from None
+
+
+def class_weights(given: list[str], y: Any) -> dict[Any, float] | str | None:
+    """LABEL:WEIGHT, several times, or "balanced"."""
+    import numpy as np
+
+    if not given or given == ["balanced"]:
+        return given[0] if given else None
+    classes = {str(label): label for label in np.unique(y).tolist()}
+    weights = {}
+    for text in given:
+        label, _, weight = text.rpartition(":")
+        if label not in classes:
+            raise UsageError(f"-w {text}: expected LABEL:WEIGHT, the label one of {', '.join(classes)}; or 'balanced'.")
+        weights[classes[label]] = _number(weight, f"-w {text}")
+    return weights
+
+
+def _number(text: str, where: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise UsageError(f"{where}: {text!r} is no number.") from None
+
+
+def _parameter(text: str) -> tuple[str, Any]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise UsageError(f"-p {text}: expected NAME=VALUE.")
+    try:
+        return name, ast.literal_eval(value)
+    except (ValueError, SyntaxError):
+        return name, value

@@ -1,0 +1,191 @@
+"""``inspect``, ``convert`` and ``export``: what a file holds, and the same in another form."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from . import options as opt
+from .data import Reading, is_model, load_model
+from .errors import UsageError
+from .output import Output, atomic, check_writable, table
+
+_EXPORTS = {".onnx": "onnx", ".h": "c", ".c": "c", ".json": "json", ".csv": "csv"}
+_MANY = 20
+
+
+def inspect(
+    file: Annotated[str, typer.Argument(metavar="FILE", help="A model, or data.")],
+    data: Annotated[
+        str | None,
+        typer.Option("--data", help="Data to rank an additive model's features by."),
+    ] = None,
+    top: Annotated[int, typer.Option("--top", min=1, help="How many features to list.")] = 10,
+    format: opt.Format = "auto",
+    target: opt.Target = None,
+    skip_bad: opt.SkipBad = False,
+    threads: opt.Threads = -1,
+    quiet: opt.Quiet = False,
+    json: opt.Json = False,
+) -> None:
+    """Tell what a model or a data file holds.
+
+    \b
+    kernline inspect model.kern
+    kernline inspect model.kern --data train.svm --top 20
+    kernline inspect train.csv --target species
+    """
+    out = Output(quiet=quiet, json=json)
+    with out.working():
+        reading = Reading(out, format, target, None, None, skip_bad, threads)
+        if not is_model(file):
+            record = _of_data(reading.rows(file))
+            out.result(record, _listed(record))
+            return
+        svm = load_model(file)
+        record = _of_model(svm, file)
+        lines = _listed(record)
+        if data is not None:
+            record["importance"] = _importance(svm, reading.rows(data, svm).X, top)
+            rows = [[entry["feature"], f"{entry['importance']:.4g}"] for entry in record["importance"]]
+            lines += ["", *table(["feature", "importance"], rows)]
+        out.result(record, lines)
+
+
+def convert(
+    source: opt.DataFile,
+    output: Annotated[str, typer.Argument(metavar="OUTPUT", help="Its name tells the format; - for standard output.")],
+    to: Annotated[str, typer.Option("--to", help="The format to write, if the name does not tell.")] = "auto",
+    format: opt.Format = "auto",
+    target: opt.Target = None,
+    columns: opt.Columns = None,
+    zero_based: opt.ZeroBased = None,
+    skip_bad: opt.SkipBad = False,
+    threads: opt.Threads = -1,
+    quiet: opt.Quiet = False,
+    json: opt.Json = False,
+) -> None:
+    """Write data in another format: svmlight, csv, tsv, parquet, arrow, npy, npz; .gz, .bz2 and .xz compress.
+
+    \b
+    kernline convert table.csv table.svm --target species
+    kernline convert data.svm.bz2 data.parquet
+    kernline convert @digits digits.svm
+    """
+    out = Output(quiet=quiet, json=json)
+    with out.working():
+        from .. import io
+
+        io.format_of(output, to)
+        path = Path(output)
+        if output != "-":
+            check_writable(path)
+        content = Reading(out, format, target, columns, zero_based, skip_bad, threads).rows(source)
+        name = target if target is not None and not target.lstrip("-").isdigit() else "label"
+        options: Any = {"name": output, "format": to, "feature_names": content.feature_names, "target": name}
+        if output == "-":
+            io.write(sys.stdout.buffer, content.X, content.y, **options)
+            sys.stdout.buffer.flush()
+            return
+        with atomic(path) as stream:
+            io.write(stream, content.X, content.y, **options)
+        rows, features = content.X.shape
+        record = {"output": output, "rows": rows, "features": features, "skipped_lines": content.n_skipped}
+        out.result(record, [] if quiet else [f"{output}: {rows:,} × {features:,}"])
+
+
+def export(
+    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model file.")],
+    output: Annotated[str, typer.Argument(metavar="OUTPUT", help="Its name tells the form: .onnx, .h, .json, .csv.")],
+    to: Annotated[str | None, typer.Option("--to", help="onnx, c, json or csv, if the name does not tell.")] = None,
+    quiet: opt.Quiet = False,
+    json: opt.Json = False,
+) -> None:
+    """Write a model for other programs: ONNX, a C header without dependencies, or its curves as JSON or CSV.
+
+    \b
+    kernline export model.kern model.onnx
+    kernline export model.kern model.h
+    """
+    out = Output(quiet=quiet, json=json)
+    with out.working():
+        path = Path(output)
+        form = to or _EXPORTS.get(path.suffix.lower())
+        if form not in _EXPORTS.values():
+            raise UsageError(f"{output}: cannot tell the form. Pass --to onnx, c, json or csv.")
+        check_writable(path)
+        svm = load_model(model)
+        from .. import export as forms
+
+        getattr(forms, f"to_{form}")(svm, path)
+        size = path.stat().st_size
+        out.result({"output": output, "form": form, "bytes": size}, [] if quiet else [f"{output}: {size:,} bytes"])
+
+
+def _of_model(svm: Any, file: str) -> dict[str, Any]:
+    record: dict[str, Any] = {
+        "estimator": type(svm).__name__,
+        "features": svm.n_features_in_,
+        "classes": svm.classes_.tolist(),
+        "bytes": Path(file).stat().st_size,
+    }
+    for name in ("basis_", "support_vectors_"):
+        if hasattr(svm, name):
+            record["landmarks"] = getattr(svm, name).shape[0]
+    names = getattr(svm, "feature_names_in_", None)
+    record |= {"feature_names": None if names is None else [str(name) for name in names]}
+    defaults = type(svm)().get_params()
+    parameters = {key: value for key, value in svm.get_params().items() if str(value) != str(defaults[key])}
+    return record | {"gamma": svm.gamma_, "parameters": parameters}
+
+
+def _of_data(content: Any) -> dict[str, Any]:
+    import numpy as np
+    import scipy.sparse as sp
+
+    X, y = content.X, content.y
+    values = X.data if sp.issparse(X) else X
+    filled = np.count_nonzero(values) / max(1, X.shape[0] * X.shape[1])
+    record: dict[str, Any] = {"rows": X.shape[0], "features": X.shape[1], "filled": round(float(filled), 6)}
+    if values.size:
+        low, high = float(np.nanmin(values)), float(np.nanmax(values))
+        record |= {"lowest": min(low, 0.0) if sp.issparse(X) and filled < 1.0 else low, "highest": high}
+        record["missing"] = int(np.isnan(values).sum())
+    record["feature_names"] = content.feature_names
+    if y is not None:
+        labels, counts = np.unique(y, return_counts=True)
+        record["labels"] = dict(zip(labels.tolist(), counts.tolist(), strict=True))
+    return record | {"skipped_lines": content.n_skipped}
+
+
+def _importance(svm: Any, X: Any, top: int) -> list[dict[str, Any]]:
+    """The features that move the scores most, all classes together."""
+    if not hasattr(svm, "shapes_"):
+        raise UsageError(f"--data: {type(svm).__name__} has no curves to rank; additive models have.")
+    total = svm.shapes_.importance(X).sum(axis=1)
+    names = getattr(svm, "feature_names_in_", None)
+    order = total.argsort(kind="stable")[::-1][:top]
+    # Without names, features are numbered from 1, as in the files.
+    return [{"feature": str(names[j]) if names is not None else int(j) + 1, "importance": total[j]} for j in order]
+
+
+def _listed(record: dict[str, Any]) -> list[str]:
+    """A line a fact; long lists are cut."""
+    lines = []
+    for name, value in record.items():
+        if value is None or value == {} or (name == "skipped_lines" and not value):
+            continue
+        if isinstance(value, dict):
+            text = ", ".join(f"{key}: {item}" for key, item in list(value.items())[:_MANY])
+        elif isinstance(value, list):
+            text = ", ".join(map(str, value[:_MANY]))
+        else:
+            text = (
+                f"{value:,}" if isinstance(value, int) else f"{value:.6g}" if isinstance(value, float) else str(value)
+            )
+        more = len(value) - _MANY if isinstance(value, (dict, list)) else 0
+        lines.append(f"{name.replace('_', ' ')}: {text}" + (f" and {more} more" if more > 0 else ""))
+    return lines

@@ -1,0 +1,112 @@
+"""``datasets``: which data sets there are, and bringing one here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Annotated, Any
+
+import typer
+
+from . import options as opt
+from .errors import UsageError
+from .output import Output, table
+
+app = typer.Typer(help="List, fetch and find named data sets.", no_args_is_help=True, rich_markup_mode=None)
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="A name from the list.")]
+
+
+@app.command("list")
+def list_(quiet: opt.Quiet = False, json: opt.Json = False) -> None:
+    """List the data sets. In other commands @NAME is the training part, and @NAME.t the test part.
+
+    \b
+    kernline datasets list
+    KERNLINE_DATA=my/files kernline datasets list
+    """
+    out = Output(quiet=quiet, json=json)
+    with out.working():
+        from .. import datasets
+
+        entries = [_entry(name, datasets.CATALOGUE[name]) for name in datasets.names()]
+        header = ["name", "features", "classes", "parts", "checksum", "at hand"]
+        rows = [
+            [entry[key] for key in ("name", "features", "classes", "parts", "checksum", "here")] for entry in entries
+        ]
+        out.result({"datasets": entries}, [entry["name"] for entry in entries] if quiet else table(header, rows))
+
+
+@app.command()
+def fetch(name: Name, quiet: opt.Quiet = False, json: opt.Json = False) -> None:
+    """Download a data set into the cache, check it, and tell where it is; goes on where a broken one ended.
+
+    \b
+    kernline datasets fetch usps
+    """
+    out = Output(quiet=quiet, json=json)
+    with out.working():
+        from .. import datasets
+
+        with _download_bar(out) as on_bytes:
+            paths = [str(path) for path in datasets.fetch(name.removeprefix("@"), on_bytes)]
+        out.result({"name": name, "files": paths}, paths or [f"{name} needs no file."])
+
+
+@app.command()
+def path(
+    name: Name,
+    test: Annotated[bool, typer.Option("--test", help="The test part.")] = False,
+    json: opt.Json = False,
+) -> None:
+    """Print where the files of a data set are, if they are here; nothing is fetched.
+
+    \b
+    kernline inspect $(kernline datasets path usps)
+    """
+    out = Output(quiet=True, json=json)
+    with out.working():
+        from .. import datasets
+
+        entry = datasets.CATALOGUE[datasets.check_name(name.removeprefix("@"))]
+        files = entry.test if test else entry.train
+        if not files:
+            raise UsageError(
+                f"{name} has no {'test' if test else 'training'} file. In commands, @{name} stands for it."
+            )
+        found = [(file, datasets.local(file)) for file in files]
+        for file, where in found:
+            if where is None:
+                how = f"kernline datasets fetch {name}" if file.url else "put it into the folder KERNLINE_DATA names"
+                raise datasets.OutOfReachError(f"{file.name} is not here: {how}.")
+        paths = [str(where) for _, where in found]
+        out.result({"name": name, "files": paths}, paths)
+
+
+def _entry(name: str, entry: Any) -> dict[str, Any]:
+    from .. import datasets
+
+    hashes = [bool(file.sha256) for file in entry.files if file.url]
+    published = all(file.url for file in entry.files)
+    return {
+        "name": name,
+        "features": entry.n_features,
+        "classes": entry.n_classes,
+        "parts": "train, test" if entry.test else "train",
+        "checksum": ("yes" if all(hashes) else "some" if any(hashes) else "unverified") if hashes else "-",
+        "here": "yes" if all(datasets.local(file) for file in entry.files) else "" if published else "no home",
+        "urls": [file.url for file in entry.files if file.url],
+    }
+
+
+@contextmanager
+def _download_bar(out: Output) -> Iterator[Any]:
+    if not out.live:
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, DownloadColumn, Progress, TransferSpeedColumn
+
+    with Progress(BarColumn(), DownloadColumn(), TransferSpeedColumn(), console=Console(stderr=True)) as bar:
+        task = bar.add_task("download", total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total or None)

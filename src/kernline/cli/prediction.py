@@ -1,0 +1,190 @@
+"""``predict`` and ``evaluate``: what a model says of new rows, and how often it is right."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from . import options as opt
+from .data import Reading, load_model, model_and_data
+from .errors import UsageError
+from .output import Output, atomic, check_writable, table
+
+_MANY_CLASSES = 50
+
+ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="A model file.")]
+
+
+def predict(
+    model: ModelFile,
+    data: opt.DataFile,
+    result: Annotated[str | None, typer.Argument(metavar="OUTPUT", help="As -o.")] = None,
+    output: Annotated[
+        str | None,
+        typer.Option("-o", "--output", help="Where labels go, a line a row; .csv has a header. Default: here."),
+    ] = None,
+    scores: Annotated[bool, typer.Option("--scores", help="Write scores beside the labels.")] = False,
+    format: opt.Format = "auto",
+    target: opt.Target = None,
+    zero_based: opt.ZeroBased = None,
+    skip_bad: opt.SkipBad = False,
+    threads: opt.Threads = -1,
+    quiet: opt.Quiet = False,
+    json: opt.Json = False,
+) -> None:
+    """Predict labels. MODEL and DATA may come in either order, as a model file is known by its content.
+
+    \b
+    kernline predict model.kern test.svm -o out.csv
+    kernline predict test.svm model.kern out.txt
+    cat test.svm | kernline predict model.kern - --scores > out.txt
+    """
+    out = Output(quiet=quiet, json=json)
+    with out.working():
+        if result is not None and output is not None:
+            raise UsageError(f"two outputs, {result} and -o {output}.")
+        path = None if (output or result) in (None, "-") else Path(str(output or result))
+        if path is not None:
+            check_writable(path)
+        model, data = model_and_data(model, data)
+        svm = load_model(model)
+        _set_threads(svm, threads)
+        content = Reading(out, format, target, None, zero_based, skip_bad, threads).rows(data, svm)
+        values = svm.decision_function(content.X)
+        labels = _labels(svm, values)
+        record, line = _counted(labels, content.y)
+        if path is None and json:
+            record["labels"] = labels
+            if scores:
+                record["scores"] = values
+            out.result(record, [])
+            return
+        lines = _lines(svm, labels, values if scores else None, csv=path is not None and path.suffix.lower() == ".csv")
+        if path is None:
+            sys.stdout.write(lines)
+            sys.stdout.flush()
+            if line:
+                out.note(line)
+            return
+        with atomic(path) as file:
+            file.write(lines.encode())
+        out.result(record | {"output": str(path)}, [] if quiet or not line else [line])
+
+
+def evaluate(
+    model: ModelFile,
+    data: opt.DataFile,
+    format: opt.Format = "auto",
+    target: opt.Target = None,
+    zero_based: opt.ZeroBased = None,
+    skip_bad: opt.SkipBad = False,
+    threads: opt.Threads = -1,
+    quiet: opt.Quiet = False,
+    json: opt.Json = False,
+) -> None:
+    """Measure a model on labelled rows: accuracy, and precision and recall of each class.
+
+    \b
+    kernline evaluate model.kern test.svm
+    kernline evaluate model.kern table.parquet --target species --json
+    """
+    out = Output(quiet=quiet, json=json)
+    with out.working():
+        model, data = model_and_data(model, data)
+        svm = load_model(model)
+        _set_threads(svm, threads)
+        content = Reading(out, format, target, None, zero_based, skip_bad, threads).labelled(data, svm)
+        if not len(content.y):
+            raise ValueError(f"{data} has no rows to evaluate on.")
+        labels = _labels(svm, svm.decision_function(content.X))
+        record, line = _counted(labels, content.y)
+        classes = _by_class(svm, labels, content.y)
+        unknown = sum(entry["rows"] for entry in classes if not entry["known"])
+        if unknown:
+            out.warn(f"{unknown} rows have labels that the model was not trained on; they count as errors.")
+        lines = [line]
+        if not quiet and len(classes) <= _MANY_CLASSES:
+            rows = [
+                [entry["label"], entry["rows"], *(_percent(entry[name]) for name in ("precision", "recall"))]
+                for entry in classes
+            ]
+            lines += ["", *table(["class", "rows", "precision", "recall"], rows)]
+        out.result(record | {"classes": classes}, lines)
+
+
+def _set_threads(svm: Any, threads: int) -> None:
+    if "n_jobs" in svm.get_params():
+        svm.set_params(n_jobs=threads)
+
+
+def _labels(svm: Any, values: Any) -> Any:
+    from ..classifier import labels
+
+    return labels(svm.classes_, values)
+
+
+def _as_kind_of(labels: Any, y: Any) -> tuple[Any, Any]:
+    """Both as text where one is: a number never equals a text."""
+    if (labels.dtype.kind in "OUS") != (y.dtype.kind in "OUS"):
+        return labels.astype(str), y.astype(str)
+    return labels, y
+
+
+def _counted(labels: Any, y: Any) -> tuple[dict[str, Any], str]:
+    """How many are right, in the words of LIBSVM."""
+    record: dict[str, Any] = {"rows": len(labels)}
+    if y is None or not len(y):
+        return record, ""
+    found, true = _as_kind_of(labels, y)
+    correct = int((found == true).sum())
+    record |= {"accuracy": correct / len(y), "correct": correct}
+    return record, f"Accuracy = {100.0 * correct / len(y):.4g}% ({correct}/{len(y)})"
+
+
+def _by_class(svm: Any, labels: Any, y: Any) -> list[dict[str, Any]]:
+    import numpy as np
+
+    found, true = _as_kind_of(labels, y)
+    known = {str(label) for label in svm.classes_.tolist()}
+    entries = []
+    for label in np.unique(np.concatenate([found, true])):
+        right = int(((found == label) & (true == label)).sum())
+        said, rows = int((found == label).sum()), int((true == label).sum())
+        entries.append(
+            {
+                "label": label.item() if hasattr(label, "item") else label,
+                "rows": rows,
+                "precision": right / said if said else None,
+                "recall": right / rows if rows else None,
+                "known": bool(np.isin(label, _as_kind_of(svm.classes_, y)[0])) or str(label) in known,
+            }
+        )
+    return entries
+
+
+def _percent(share: float | None) -> str:
+    return "-" if share is None else f"{100.0 * share:.2f}"
+
+
+def _lines(svm: Any, labels: Any, values: Any, *, csv: bool) -> str:
+    """A line a row; scores are one a class, or that of the second of two classes."""
+    import csv as table_of_text
+    import io
+
+    text = io.StringIO()
+    names = [str(label) for label in svm.classes_.tolist()]
+    rows: Any = [[label] for label in labels.tolist()]
+    if values is not None:
+        columns = values.reshape(len(rows), -1).tolist()
+        rows = [[*row, *scores] for row, scores in zip(rows, columns, strict=True)]
+        names = [f"score_{name}" for name in (names[1:] if len(names) == 2 else names)]
+    if csv:
+        writer = table_of_text.writer(text, lineterminator="\n")
+        writer.writerow(["label", *(names if values is not None else [])])
+        writer.writerows(rows)
+    else:
+        text.writelines(" ".join(map(str, row)) + "\n" for row in rows)
+    return text.getvalue()

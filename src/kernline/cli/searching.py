@@ -1,0 +1,66 @@
+"""Cross-validation as ``cv`` runs it: the estimators search, this tells what they found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from .output import table
+
+Found = tuple[dict[str, Any], list[str]]
+
+
+@dataclass(frozen=True)
+class AdditiveSearch:
+    """C and the kernel, by AdditiveSVCCV."""
+
+    model: Any
+
+    def run(self, content: Any) -> Found:
+        """Search, and refit to all rows."""
+        model = self.model.fit(content.X, content.y)
+        kernels = model.kernel if isinstance(model.kernel, list) else [model.kernel]
+        means = model.scores_.mean(axis=2)
+        tried = [
+            {"kernel": kernel, "C": C, "score": means[k, c]}
+            for k, kernel in enumerate(kernels)
+            for c, C in enumerate(model.Cs_)
+        ]
+        best = {"kernel": model.kernel_, "C": model.C_, "score": model.best_score_}
+        return _told(tried, best)
+
+
+@dataclass(frozen=True)
+class LandmarkSearch:
+    """C and gamma, by NystromSVC.choose."""
+
+    model: Any
+    Cs: list[float] | None
+    folds: int
+    scoring: str | None
+
+    def run(self, content: Any) -> Found:
+        """Search, and refit to all rows."""
+        gamma = self.model.gamma
+        gammas = None if gamma == "scale" else [gamma]
+        model = self.model.choose(content.X, content.y, gammas, self.Cs, cv=self.folds, scoring=self.scoring)
+        means = model.scores_.mean(axis=2)
+        tried = [
+            {"gamma": gamma, "C": C, "score": means[g, c]}
+            for g, gamma in enumerate(model.gammas_)
+            for c, C in enumerate(model.Cs_)
+        ]
+        return _told(tried, {"gamma": model.gamma, "C": model.C, "score": model.best_score_})
+
+
+def _told(tried: list[dict[str, Any]], best: dict[str, Any]) -> Found:
+    """What is not a number was not tried: the scores had fallen already."""
+    tried = [row for row in tried if row["score"] == row["score"]]
+    rows = [[_short(value) for value in row.values()] for row in tried]
+    what = ", ".join(f"{name} = {_short(value)}" for name, value in best.items() if name != "score")
+    lines = [*table(list(best), rows), f"Cross Validation Score = {best['score']:.4f} ({what})"]
+    return {"best": best, "tried": tried}, lines
+
+
+def _short(value: Any) -> str:
+    return value if isinstance(value, str) else f"{value:.4g}"

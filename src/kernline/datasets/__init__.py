@@ -1,0 +1,28 @@
+"""Named data sets, for benchmarks and examples.
+
+``load("mnist")`` looks for the files in the folder that the environment variable KERNLINE_DATA names, then in the cache
+(KERNLINE_CACHE, or the user's cache folder), then fetches them from their public home and checks their SHA-256.
+KERNLINE_OFFLINE=1 forbids that. ``make_bag_of_words`` generates data of the same kind, of any size.
+"""
+
+from .catalogue import CATALOGUE, Dataset, Entry, RemoteFile
+from .fetching import OutOfReachError, cache_folder, local, path
+from .generated import make_bag_of_words
+from .loading import check_name, fetch, load, load_part, names
+
+__all__ = [
+    "CATALOGUE",
+    "Dataset",
+    "Entry",
+    "OutOfReachError",
+    "RemoteFile",
+    "cache_folder",
+    "check_name",
+    "fetch",
+    "load",
+    "load_part",
+    "local",
+    "make_bag_of_words",
+    "names",
+    "path",
+]

@@ -1,0 +1,85 @@
+"""Data sets as arrays: the files of the catalogue read, and split where they come in one piece."""
+
+from __future__ import annotations
+
+import difflib
+import gzip
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.datasets import load_digits
+from sklearn.model_selection import train_test_split
+
+from ..io import read
+from .catalogue import CATALOGUE, Dataset, Entry
+from .fetching import OnBytes, path
+from .generated import make_bag_of_words
+
+
+def load(name: str) -> Dataset:
+    """Return a data set by name; `names()` lists them. Without a test file of its own, a fixed 70/30 split."""
+    entry = CATALOGUE[check_name(name)]
+    if name == "bag_of_words":
+        return make_bag_of_words()
+    if name == "scene15_bow":
+        return _scene15(path(entry.train[0]))
+    X, y = load_digits(return_X_y=True) if name == "digits" else _part(entry, entry.train)
+    if entry.test:
+        return Dataset(X, y, *_part(entry, entry.test))
+    X_train, X_test, y_train, y_test = train_test_split(X, y, test_size=0.3, random_state=0, stratify=y)
+    return Dataset(X_train, y_train, X_test, y_test)
+
+
+def load_part(name: str, *, test: bool = False) -> tuple[Any, NDArray[Any]]:
+    """X and y of the training part, or of the test part, as `load` splits; the other's files are not read."""
+    entry = CATALOGUE[check_name(name)]
+    if entry.test:
+        return _part(entry, entry.test if test else entry.train)
+    data = load(name)
+    return (data.X_test, data.y_test) if test else (data.X_train, data.y_train)
+
+
+def names() -> list[str]:
+    """Return the names that `load` knows."""
+    return sorted(CATALOGUE)
+
+
+def check_name(name: str) -> str:
+    """The name, if it is one."""
+    if name in CATALOGUE:
+        return name
+    near = difflib.get_close_matches(name, CATALOGUE, n=3)
+    hint = f"Did you mean {' or '.join(near)}?" if near else f"There are: {', '.join(names())}."
+    raise ValueError(f"no data set is called {name!r}. {hint}")
+
+
+def fetch(name: str, on_bytes: OnBytes | None = None) -> list[Path]:
+    """Bring all files of a data set here."""
+    return [path(file, on_bytes) for file in CATALOGUE[check_name(name)].files]
+
+
+def _part(entry: Entry, files: Any) -> tuple[Any, NDArray[Any]]:
+    if entry.kind == "idx":
+        images, labels = (_idx(path(file)) for file in files)
+        return images.reshape(images.shape[0], -1) / 255.0, labels  # fractions in [0, 1], flattened
+    X, y, *_ = read(path(files[0]), format="svmlight", n_features=entry.n_features)
+    return (X.toarray() if entry.dense else X), y
+
+
+def _idx(file: Path) -> NDArray[np.uint8]:
+    """Read the MNIST format: a header of big-endian sizes, then bytes."""
+    with gzip.open(file) as stream:
+        content = stream.read()
+    n_dimensions = content[3]
+    shape = np.frombuffer(content, ">i4", n_dimensions, 4)
+    return np.frombuffer(content, np.uint8, offset=4 + 4 * n_dimensions).reshape(shape)
+
+
+def _scene15(file: Path) -> Dataset:
+    """15 kinds of scenes as counts of 2,000 visual words (with a pyramid of 2 × 2)."""
+    content = np.load(file, allow_pickle=False)
+    train = content["is_train"].astype(bool)
+    X, y = content["X"].astype(np.float32), content["y"]
+    return Dataset(X[train], y[train], X[~train], y[~train])

@@ -1,0 +1,207 @@
+"""Additive models as a C99 header: the tables, and a function from a row to its class. It needs nothing else."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..additive import AdditiveSVC
+from ..io.atomic import replacing
+from ..tables import DenseTable, PowersTable
+from ..tables.pmsvm import LOG_SHIFT
+from .common import additive_model, ranks_of, rows_of, thresholds_of, weights_of
+
+
+def to_c(model: Any, path: str | os.PathLike[str], *, name: str | None = None) -> None:
+    """Write an additive model as a C99 header without dependencies.
+
+    It defines ``int NAME_predict(const double *x, double *scores)``, which takes a row of NAME_N_FEATURES values and
+    returns the number of its class; ``NAME_labels`` has the classes as text. `scores`, of NAME_N_SCORES numbers, gets
+    what `decision_function` gives, and may be NULL. Compile without -ffast-math.
+
+    Parameters
+    ----------
+    model : fitted AdditiveSVC or AdditiveSVCCV
+    path : where to write
+    name : str or None, default=None
+        Begins every name in the header; None takes it from the file's.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from sklearn.datasets import load_digits
+    >>> import kernline, kernline.export
+    >>> model = kernline.AdditiveSVC().fit(*load_digits(return_X_y=True))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "digits.h")
+    ...     kernline.export.to_c(model, path)
+    ...     "int digits_predict(" in open(path).read()
+    True
+    """
+    model = additive_model(model, "to_c")
+    name = re.sub(r"\W", "_", Path(path).name.split(".")[0], flags=re.ASCII) if name is None else name
+    if not re.fullmatch(r"[A-Za-z_]\w*", name, flags=re.ASCII):
+        raise ValueError(f"to_c: {name!r} cannot begin names in C. Pass name= with letters, digits and underscores.")
+    with replacing(path) as file:
+        for part in _parts(model, name):
+            file.write(part.encode())
+
+
+def _parts(model: AdditiveSVC, name: str) -> Iterator[str]:
+    shapes = model.shapes_
+    encoder, (n_problems, n_features, width) = shapes.encoder, shapes.weights.shape
+    classes = model.classes_.tolist()
+    guard = f"{name.upper()}_H"
+    yield f"/* Written by kernline: {type(model).__name__}, {n_features} features, {len(classes)} classes. C99. */\n"
+    yield f"#ifndef {guard}\n#define {guard}\n\n#include <stddef.h>\n"
+    powers = isinstance(shapes.table, PowersTable)
+    yield "#include <math.h>\n\n" if powers else "\n"
+    yield f"#define {name.upper()}_N_FEATURES {n_features}\n#define {name.upper()}_N_CLASSES {len(classes)}\n"
+    yield f"#define {name.upper()}_N_SCORES {n_problems}\n\n"
+    texts = ", ".join(_quoted(str(label)) for label in classes)
+    yield f"static const char *const {name}_labels[{len(classes)}] = {{{texts}}};\n"
+    yield from _table("double", f"{name}_intercepts", np.asarray(shapes.intercepts, dtype=np.float64))
+    yield from _table("float", f"{name}_weights", weights_of(shapes))
+    ranks = ranks_of(encoder)
+    if ranks is None:
+        yield from _table("double", f"{name}_offsets", encoder.offsets)
+        yield from _table("double", f"{name}_factors", encoder.factors)
+    else:
+        for what in ("edges", "levels", "slopes"):
+            yield from _table("double", f"{name}_{what}", getattr(ranks, what))
+    if encoder.grid is not None:
+        yield from _table("float", f"{name}_thresholds", thresholds_of(encoder))
+        if isinstance(shapes.table, DenseTable):
+            yield from _table("float", f"{name}_table", rows_of(shapes.table))
+    unit = _AFFINE if ranks is None else _RANKS.replace("N_EDGES", str(ranks.edges.shape[1]))
+    vector = _POWERS if powers else _VALUE
+    if encoder.grid is not None:
+        vector = (_CODES + _DENSE) if isinstance(shapes.table, DenseTable) else (_CODES + _HATS)
+        vector = vector.replace("N_THRESHOLDS", str(encoder.grid.thresholds.size))
+        vector = vector.replace("N_STEPS", str(getattr(shapes.table, "steps", 1)))
+    low, high = ("0.0f", "1.0f") if encoder.clips else ("-1e18f", "1e18f")
+    code = unit + _PREDICT.replace("/* vector */", vector)
+    for key, value in (
+        ("LOW", low),
+        ("HIGH", high),
+        ("WIDTH", str(width)),
+        ("N_FEATURES", str(n_features)),
+        ("N_SCORES", str(n_problems)),
+        ("LOG_SHIFT", repr(LOG_SHIFT)),
+        ("NAME", name),
+    ):
+        code = re.sub(rf"\b{key}(?=\b|_)", value, code)
+    best = _TWO_CLASSES if n_problems == 1 else _MORE_CLASSES
+    yield code + best.replace("N_SCORES", str(n_problems)) + "}\n\n#endif\n"
+
+
+def _table(kind: str, name: str, values: NDArray[Any]) -> Iterator[str]:
+    """An array, its numbers in base 16 so that not a bit is lost."""
+    flat = values.ravel()
+    yield f"static const {kind} {name}[{flat.size}] = {{\n"
+    suffix = "f" if kind == "float" else ""
+    for begin in range(0, flat.size, 8):
+        numbers = (_number(value) for value in flat[begin : begin + 8].tolist())
+        yield "  " + " ".join(f"{number}{suffix}," for number in numbers) + "\n"
+    yield "};\n"
+
+
+def _number(value: float) -> str:
+    """Infinity, past the last edge, as a number that no value reaches."""
+    if value == 0.0:
+        return "0.0"
+    return value.hex() if np.isfinite(value) else "0x1.fffffffffffffp+1023"
+
+
+def _quoted(text: str) -> str:
+    """A string of C: everything but plain letters, digits and spaces as octal bytes."""
+    plain = re.compile(rb"[A-Za-z0-9 _.,:;+-]")
+    return '"' + "".join(chr(byte) if plain.match(bytes([byte])) else f"\\{byte:03o}" for byte in text.encode()) + '"'
+
+
+_AFFINE = """
+/* The value of feature j on the scale of the tables. */
+static inline float NAME_unit(double x, int j) { return (float)((x - NAME_offsets[j]) * NAME_factors[j]); }
+"""
+
+_RANKS = """
+/* The rank of a value among those of the training data, between 0 and 1. */
+static inline float NAME_unit(double x, int j) {
+  const double *edge = NAME_edges + (size_t)j * N_EDGES;
+  int low = 0, high = N_EDGES;
+  while (high - low > 1) {
+    const int middle = (low + high) / 2;
+    if (edge[middle] <= x) low = middle; else high = middle;
+  }
+  if (x < edge[low]) return 0.0f;
+  const double rise = (x - edge[low]) * NAME_slopes[(size_t)j * N_EDGES + low];
+  return (float)(NAME_levels[(size_t)j * N_EDGES + low] + rise);
+}
+"""
+
+_PREDICT = """
+/* The number of the class of a row; scores may be NULL. */
+static inline int NAME_predict(const double *x, double *scores) {
+  double sums[N_SCORES];
+  for (int p = 0; p < N_SCORES; ++p) sums[p] = NAME_intercepts[p];
+  for (int j = 0; j < N_FEATURES; ++j) {
+    float u = NAME_unit(x[j], j);
+    if (!(u > LOW)) u = LOW;
+    if (u > HIGH) u = HIGH;
+/* vector */    for (int k = 0; k < n; ++k) {
+      const float *weights = NAME_weights + ((size_t)j * WIDTH + (size_t)(first + k)) * N_SCORES;
+      for (int p = 0; p < N_SCORES; ++p) sums[p] += (double)vector[k] * weights[p];
+    }
+  }
+  if (scores) for (int p = 0; p < N_SCORES; ++p) scores[p] = sums[p];
+"""
+
+_CODES = """\
+    int low = 0, high = N_THRESHOLDS;
+    while (low < high) {
+      const int middle = (low + high) / 2;
+      if (NAME_thresholds[middle] <= u) low = middle + 1; else high = middle;
+    }
+    if (low == 0) continue;
+"""
+
+_DENSE = """\
+    const float *vector = NAME_table + (size_t)low * WIDTH;
+    const int first = 0, n = WIDTH;
+"""
+
+_HATS = """\
+    const float rest = (float)(low % N_STEPS) / N_STEPS;
+    const float vector[2] = {1.0f - rest, rest};
+    const int first = low / N_STEPS, n = rest > 0.0f ? 2 : 1;
+"""
+
+_VALUE = """\
+    const float vector[1] = {u};
+    const int first = 0, n = 1;
+"""
+
+_POWERS = """\
+    if (u == 0.0f) continue;
+    float vector[WIDTH];
+    const float logarithm = (float)log((double)u + LOG_SHIFT);
+    vector[0] = 1.0f;
+    for (int k = 1; k < WIDTH; ++k) vector[k] = vector[k - 1] * logarithm;
+    const int first = 0, n = WIDTH;
+"""
+
+_TWO_CLASSES = """\
+  return sums[0] > 0.0;
+"""
+
+_MORE_CLASSES = """\
+  int best = 0;
+  for (int p = 1; p < N_SCORES; ++p) if (sums[p] > sums[best]) best = p;
+  return best;
+"""

@@ -1,0 +1,75 @@
+"""What the exporters share: which models they take, and the steps from a value to a score as plain arrays."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from ..additive import AdditiveSVC
+from ..encoding import Encoder
+from ..shapes import ShapeFunctions
+from ..tables import DenseTable
+
+Array = NDArray[np.float64]
+
+# u at or below it has code 0, as in the core.
+_ZERO = np.float32(2.0**-31)
+
+
+def additive_model(model: Any, call: str) -> AdditiveSVC:
+    """The model, if it is a fitted sum of curves."""
+    if not isinstance(model, AdditiveSVC):
+        raise ValueError(
+            f"{call} takes AdditiveSVC and AdditiveSVCCV, whose models are curves; got {type(model).__name__}. "
+            "kernline.save writes any model."
+        )
+    check_is_fitted(model)
+    return model
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """Points of scale="rank", the same number for every feature: past the last, edges are infinite."""
+
+    edges: Array  # (n_features, n_edges)
+    levels: Array
+    slopes: Array
+
+
+def thresholds_of(encoder: Encoder) -> NDArray[np.float32]:
+    """The thresholds as the core compares them with u: code(u) is how many are at or below it."""
+    assert encoder.grid is not None
+    return np.maximum(encoder.grid.thresholds.astype(np.float32), np.nextafter(_ZERO, np.float32(1.0)))
+
+
+def rows_of(table: DenseTable) -> NDArray[np.float32]:
+    """φ of every code, (n_codes, width); zeros are not stored, so that code 0 adds nothing whatever its row is."""
+    rows = table.rows.copy()
+    rows[0] = 0.0
+    return rows
+
+
+def weights_of(shapes: ShapeFunctions) -> NDArray[np.float32]:
+    """W as a matrix, (n_features · width, n_problems)."""
+    return np.ascontiguousarray(shapes.weights.transpose(1, 2, 0).reshape(-1, shapes.n_problems))
+
+
+def ranks_of(encoder: Encoder) -> Ranks | None:
+    """The points of scale="rank", or None."""
+    if not encoder.edge_start.size:
+        return None
+    start = encoder.edge_start
+    shape = (encoder.n_features, int(np.diff(start).max()))
+    edges, levels, slopes = np.full(shape, np.inf), np.zeros(shape), np.zeros(shape)
+    for j in range(encoder.n_features):
+        here, n = slice(start[j], start[j + 1]), start[j + 1] - start[j]
+        edges[j, :n], levels[j, :n] = encoder.edges[here], encoder.levels[here]
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            steps = np.diff(encoder.levels[here]) / np.diff(encoder.edges[here])
+        levels[j, n:] = encoder.levels[here][-1]
+        slopes[j, : n - 1] = np.where(np.isfinite(steps), steps, 0.0)
+    return Ranks(edges, levels, slopes)

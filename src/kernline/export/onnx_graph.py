@@ -1,0 +1,241 @@
+"""Models as ONNX graphs, for runtimes in other languages. Codes are found in float64, as the core does: one off by a
+rounding would move a score by more than all other roundings together.
+"""
+
+from __future__ import annotations
+
+import importlib
+import os
+from typing import Any, Literal
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.utils.validation import check_is_fitted
+
+from ..additive import AdditiveSVC
+from ..budgeted import BudgetedSVC
+from ..io.atomic import replacing
+from ..nystrom import NystromSVC
+from ..shapes import ShapeFunctions
+from ..tables import DenseTable, PowersTable
+from ..tables.pmsvm import LOG_SHIFT
+from .common import ranks_of, rows_of, thresholds_of, weights_of
+
+Array = NDArray[np.float64]
+
+_OPSET, _IR = 17, 8
+_KINDS = ("rbf", "poly", "sigmoid")
+
+
+def to_onnx(model: Any, path: str | os.PathLike[str], *, input_type: Literal["float32", "float64"] = "float64") -> None:
+    """Write a classifier as an ONNX graph with the input "X" and the outputs "label" and "scores".
+
+    AdditiveSVC of every kernel and approximation, NystromSVC with kernel "rbf", "poly" or "sigmoid", and BudgetedSVC.
+    Values beyond the training range count as its ends, as they do here; rows are dense. "scores" is what
+    `decision_function` gives. Needs the package onnx: ``pip install 'kernline[onnx]'``.
+
+    Parameters
+    ----------
+    model : fitted classifier
+    path : where to write
+    input_type : {"float64", "float32"}, default="float64"
+        Type of the rows that the graph takes. Scores of float32 rows are those that `decision_function` gives for the
+        rows after rounding to float32.
+
+    Examples
+    --------
+    >>> import os, tempfile
+    >>> from sklearn.datasets import load_digits
+    >>> import kernline, kernline.export
+    >>> model = kernline.AdditiveSVC().fit(*load_digits(return_X_y=True))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = os.path.join(folder, "digits.onnx")
+    ...     kernline.export.to_onnx(model, path)
+    ...     os.path.getsize(path) > 0
+    True
+    """
+    check_is_fitted(model)
+    if input_type not in ("float32", "float64"):
+        raise ValueError(f"to_onnx: input_type must be 'float32' or 'float64'; got {input_type!r}.")
+    graph = _Graph()
+    x = graph("Cast", "X", to=graph.type_of(np.float64))
+    if isinstance(model, AdditiveSVC):
+        scores = _additive(graph, x, model.shapes_)
+    elif isinstance(model, NystromSVC):
+        scores = _landmarks(graph, x, model)
+    elif isinstance(model, BudgetedSVC):
+        scores = _budgeted(graph, x, model)
+    else:
+        raise ValueError(
+            f"to_onnx takes AdditiveSVC, AdditiveSVCCV, NystromSVC and BudgetedSVC; got {type(model).__name__}. Of a "
+            "pipeline, export the last step, and repeat the others where the graph is run."
+        )
+    content = graph.finish(model, graph("Add", scores, model.intercept_), np.dtype(input_type))
+    with replacing(path) as file:
+        file.write(content)
+
+
+class _Graph:
+    """Nodes and constants, called by the name of the operation: the result's name is returned."""
+
+    def __init__(self) -> None:
+        try:
+            self.onnx = importlib.import_module("onnx")
+        except ImportError as error:
+            raise ImportError("to_onnx needs the package onnx: pip install 'kernline[onnx]'.") from error
+        self.nodes: list[Any] = []
+        self.constants: list[Any] = []
+
+    def __call__(self, operation: str, *inputs: Any, **attributes: Any) -> str:
+        names = [value if isinstance(value, str) else self.constant(value) for value in inputs]
+        output = f"v{len(self.nodes)}"
+        self.nodes.append(self.onnx.helper.make_node(operation, names, [output], **attributes))
+        return output
+
+    def constant(self, value: Any) -> str:
+        name = f"c{len(self.constants)}"
+        self.constants.append(self.onnx.numpy_helper.from_array(np.asarray(value), name))
+        return name
+
+    def type_of(self, dtype: Any) -> int:
+        return int(self.onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
+
+    def cast(self, value: str, dtype: Any) -> str:
+        return self("Cast", value, to=self.type_of(dtype))
+
+    def finish(self, model: Any, scores: str, input_dtype: np.dtype[Any]) -> bytes:
+        """The bytes of the model, with the label of the highest score."""
+        classes = _labels(model.classes_)
+        if classes.size == 2:
+            scores = self("Squeeze", scores, np.array([1]))
+            best = self.cast(self("Greater", scores, np.float64(0.0)), np.int64)
+        else:
+            best = self("ArgMax", scores, axis=1, keepdims=0)
+        make = self.onnx.helper
+        self.nodes.append(make.make_node("Gather", [self.constant(classes), best], ["label"]))
+        self.nodes.append(make.make_node("Identity", [scores], ["scores"]))
+        label_type = self.onnx.TensorProto.STRING if classes.dtype == object else self.type_of(classes.dtype)
+        shape: list[Any] = ["n"] if classes.size == 2 else ["n", classes.size]
+        graph = make.make_graph(
+            self.nodes,
+            type(model).__name__,
+            [make.make_tensor_value_info("X", self.type_of(input_dtype), ["n", model.n_features_in_])],
+            [
+                make.make_tensor_value_info("label", label_type, ["n"]),
+                make.make_tensor_value_info("scores", self.type_of(np.float64), shape),
+            ],
+            self.constants,
+        )
+        opset = make.make_opsetid("", _OPSET)
+        made = make.make_model(graph, opset_imports=[opset], ir_version=_IR, producer_name="kernline")
+        self.onnx.checker.check_model(made)
+        return bytes(made.SerializeToString())
+
+
+def _labels(classes: NDArray[Any]) -> NDArray[Any]:
+    """Classes in a type that ONNX has: numbers, booleans, or text as objects."""
+    if classes.dtype.kind in "biuf":
+        return classes
+    if not all(isinstance(label, str) for label in classes.tolist()):
+        raise ValueError(f"to_onnx: labels must be numbers or text; got {classes.tolist()[0]!r:.50} among them.")
+    return classes.astype(object)
+
+
+def _search(graph: _Graph, value: str, sorted_flat: NDArray[Any], n: int, base: NDArray[np.int64]) -> str:
+    """The largest k below n with sorted[k] <= value, or 0, by halving; a column's n entries begin at its `base`."""
+    at = graph("Mul", graph.cast(value, np.int64), np.int64(0))
+    step = 1 << max(0, n - 1).bit_length()
+    while (step := step // 2) > 0:
+        next_at = graph("Min", graph("Add", at, np.int64(step)), np.int64(n - 1))
+        entry = graph("Gather", sorted_flat, graph("Add", next_at, base))
+        at = graph("Where", graph("LessOrEqual", entry, value), next_at, at)
+    return at
+
+
+def _units(graph: _Graph, x: str, shapes: ShapeFunctions) -> str:
+    """u = T_j(x) as float32."""
+    encoder = shapes.encoder
+    ranks = ranks_of(encoder)
+    if ranks is None:
+        return graph.cast(graph("Mul", graph("Sub", x, encoder.offsets), encoder.factors), np.float32)
+    n = ranks.edges.shape[1]
+    base = np.arange(encoder.n_features, dtype=np.int64) * n
+    place = graph("Add", _search(graph, x, ranks.edges.ravel(), n, base), base)
+    edge, level, slope = (graph("Gather", part.ravel(), place) for part in (ranks.edges, ranks.levels, ranks.slopes))
+    u = graph("Add", level, graph("Mul", graph("Sub", x, edge), slope))
+    return graph.cast(graph("Where", graph("GreaterOrEqual", x, edge), u, np.float64(0.0)), np.float32)
+
+
+def _additive(graph: _Graph, x: str, shapes: ShapeFunctions) -> str:
+    """Σ_j φ(u_j) · W_j as one product of matrices."""
+    encoder, width = shapes.encoder, shapes.weights.shape[2]
+    u = _units(graph, x, shapes)
+    low, high = (0.0, 1.0) if encoder.clips else (-1e18, 1e18)
+    u = graph("Clip", u, np.float32(low), np.float32(high))
+    if encoder.grid is not None:
+        bounds = np.append(np.float32(-np.inf), thresholds_of(encoder))
+        code = _search(graph, u, bounds, bounds.size, np.zeros(1, dtype=np.int64))
+        if isinstance(shapes.table, DenseTable):
+            vectors = graph("Gather", rows_of(shapes.table), code)
+        else:
+            vectors = _hats(graph, code, shapes.table)
+    elif isinstance(shapes.table, PowersTable):
+        vectors = _powers(graph, u, width)
+    else:
+        vectors = u
+    features = graph("Reshape", vectors, np.array([-1, shapes.n_features * width]))
+    return graph.cast(graph("MatMul", features, weights_of(shapes)), np.float64)
+
+
+def _hats(graph: _Graph, code: str, table: Any) -> str:
+    """max(0, 1 − |code/S − k|) for every knot k, exact as S is a power of two; code 0 is not stored and has none."""
+    code = graph("Unsqueeze", graph.cast(code, np.float32), np.array([2]))
+    distance = graph(
+        "Abs", graph("Sub", graph("Mul", code, np.float32(1.0 / table.steps)), np.arange(table.width, dtype=np.float32))
+    )
+    return graph("Mul", graph("Relu", graph("Sub", np.float32(1.0), distance)), graph("Sign", code))
+
+
+def _powers(graph: _Graph, u: str, width: int) -> str:
+    """PmSVM's 1, l, l², …, with l = ln(u + 0.05), of what is not zero."""
+    logarithm = graph("Log", graph("Add", graph.cast(u, np.float64), np.float64(LOG_SHIFT)))
+    column = graph("Unsqueeze", graph.cast(logarithm, np.float32), np.array([2]))
+    powers = graph("Pow", column, np.arange(width, dtype=np.float32))
+    return graph("Mul", powers, graph("Unsqueeze", graph("Sign", u), np.array([2])))
+
+
+def _landmarks(graph: _Graph, x: str, model: NystromSVC) -> str:
+    kernel, points = model._kernel, model._points
+    if kernel.kind not in _KINDS:
+        raise ValueError(
+            f"to_onnx: NystromSVC is exported with kernel 'rbf', 'poly' and 'sigmoid'; got {model.kernel!r:.80}. "
+            "kernline.save writes any."
+        )
+    landmarks = np.asarray(points.X.toarray() if sp.issparse(points.X) else points.X, dtype=np.float64)
+    if kernel.kind == "rbf":
+        center = points.center if points.center is not None else np.zeros(landmarks.shape[1])
+        return graph("MatMul", _rbf(graph, x, landmarks, center, kernel.gamma), model.dual_coef_.T)
+    scaled = graph("MatMul", x, np.ascontiguousarray(kernel.gamma * landmarks.T))
+    affine = graph("Add", scaled, np.float64(kernel.coef0))
+    gram = graph("Tanh", affine) if kernel.kind == "sigmoid" else graph("Pow", affine, np.float64(kernel.degree))
+    return graph("MatMul", gram, model.dual_coef_.T)
+
+
+def _budgeted(graph: _Graph, x: str, model: BudgetedSVC) -> str:
+    vectors = model.support_vectors_.astype(np.float64)
+    center = vectors.mean(axis=0) if len(vectors) else np.zeros(vectors.shape[1])
+    problem = np.repeat(np.arange(model.n_support_.size), model.n_support_)
+    coefficients = np.zeros((len(vectors), model.n_support_.size))
+    coefficients[np.arange(len(vectors)), problem] = model.dual_coef_
+    return graph("MatMul", _rbf(graph, x, vectors, center, model.gamma_), coefficients)
+
+
+def _rbf(graph: _Graph, x: str, landmarks: Array, center: Array, gamma: float) -> str:
+    """exp(−γ ‖x − b‖²), both moved by the center, so that no digits are lost far from the origin."""
+    moved = graph("Sub", x, center)
+    landmarks = landmarks - center
+    norms = graph("ReduceSum", graph("Mul", moved, moved), np.array([1]), keepdims=1)
+    products = graph("MatMul", moved, np.ascontiguousarray(-2.0 * landmarks.T))
+    distances = graph("Add", graph("Add", products, norms), np.square(landmarks).sum(axis=1))
+    return graph("Exp", graph("Mul", graph("Max", distances, np.float64(0.0)), np.float64(-gamma)))

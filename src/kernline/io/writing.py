@@ -1,0 +1,133 @@
+"""`write`: X and y to a file, in any format that `read` takes. Numbers read back as they are."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import partial
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from .arrow import pyarrow
+from .reading import TABLES, format_of
+
+_BLOCK_ROWS = 4096
+_COMPRESSORS: dict[str, Callable[[Any], Any]] = {
+    ".gz": lambda out: gzip.GzipFile(fileobj=out, mode="wb", compresslevel=6),
+    ".bz2": partial(bz2.BZ2File, mode="wb"),
+    ".xz": partial(lzma.LZMAFile, mode="wb"),
+}
+
+
+def write(
+    out: BinaryIO,
+    X: Any,
+    y: NDArray[Any] | None = None,
+    *,
+    name: str,
+    format: str = "auto",
+    feature_names: list[str] | None = None,
+    target: str = "label",
+) -> None:
+    """Write rows, and their labels if there are any, to an open binary file.
+
+    `name` tells the format ("auto") and the compression (.gz, .bz2, .xz). In a table the labels are the column
+    `target`, after the features; columns without names are called f1, f2, ….
+
+    Examples
+    --------
+    >>> import io, kernline
+    >>> out = io.BytesIO()
+    >>> kernline.io.write(out, [[0.5, 0.0], [0.0, 2.0]], ["ham", "spam"], name="data.svm")
+    >>> out.getvalue()
+    b'ham 1:0.5\\nspam 2:2.0\\n'
+    """
+    X = sp.csr_array(X) if sp.issparse(X) else np.asarray(X, dtype=None if hasattr(X, "dtype") else np.float64)
+    y = None if y is None else np.asarray(y)
+    kind = format_of(name, format)
+    with _compressed(out, name) as stream:
+        if kind == "svmlight":
+            _write_svmlight(stream, X, y)
+        elif kind in TABLES:
+            _write_table(stream, kind, X, y, feature_names, target)
+        else:
+            _write_arrays(stream, kind, X, y)
+
+
+@contextmanager
+def _compressed(out: BinaryIO, name: str) -> Iterator[Any]:
+    suffix = Path(name).suffix.lower()
+    if suffix == ".zst":
+        raise ValueError(f"{name}: writing .zst is not there; .gz, .bz2 and .xz are.")
+    if suffix not in _COMPRESSORS:
+        yield out
+        return
+    with _COMPRESSORS[suffix](out) as stream:
+        yield stream
+
+
+def _write_svmlight(stream: Any, X: Any, y: NDArray[Any] | None) -> None:
+    labels = np.zeros(X.shape[0], dtype=np.int64) if y is None else y
+    texts = [str(label) for label in labels.tolist()]
+    if bad := next((text for text in texts if not text or set(text) & set(" \t\r\n#:,")), None):
+        raise ValueError(
+            f"the label {bad!r} cannot stand in a LIBSVM file: it is empty, or has a blank, ',' ':' or '#'."
+        )
+    for begin in range(0, X.shape[0], _BLOCK_ROWS):
+        block = sp.csr_array(X[begin : begin + _BLOCK_ROWS])
+        block.sort_indices()
+        columns, values = (block.indices + 1).tolist(), block.data.tolist()
+        lines = []
+        for i, (first, last) in enumerate(zip(block.indptr[:-1].tolist(), block.indptr[1:].tolist(), strict=True)):
+            pairs = zip(columns[first:last], values[first:last], strict=True)
+            lines.append(" ".join([texts[begin + i], *(f"{j}:{value!r}" for j, value in pairs)]) + "\n")
+        stream.write("".join(lines).encode())
+
+
+def _write_table(
+    stream: Any, kind: str, X: Any, y: NDArray[Any] | None, feature_names: list[str] | None, target: str
+) -> None:
+    pa = pyarrow(kind)
+    names = feature_names or [f"f{j + 1}" for j in range(X.shape[1])]
+    if y is not None and target in names:
+        raise ValueError(f"a feature is called {target!r} already: name the column of labels otherwise.")
+    types = [(name, pa.from_numpy_dtype(X.dtype)) for name in names]
+    texts = None if y is None else pa.array(y.tolist())
+    schema = pa.schema(types + ([] if texts is None else [(target, texts.type)]))
+    with _table_writer(stream, kind, schema) as writer:
+        for begin in range(0, X.shape[0], _BLOCK_ROWS):
+            rows = X[begin : begin + _BLOCK_ROWS]
+            block = rows.toarray() if sp.issparse(rows) else rows
+            arrays = [pa.array(column) for column in np.ascontiguousarray(block.T)]
+            arrays += [] if texts is None else [texts.slice(begin, block.shape[0])]
+            writer.write_batch(pa.record_batch(arrays, schema=schema))
+
+
+def _table_writer(stream: Any, kind: str, schema: Any) -> Any:
+    if kind == "parquet":
+        return pyarrow(kind, "pyarrow.parquet").ParquetWriter(stream, schema)
+    if kind == "arrow":
+        return pyarrow(kind).ipc.new_file(stream, schema)
+    arrow_csv = pyarrow(kind, "pyarrow.csv")
+    options = arrow_csv.WriteOptions(delimiter="," if kind == "csv" else "\t", quoting_style="needed")
+    return arrow_csv.CSVWriter(stream, schema, write_options=options)
+
+
+def _write_arrays(stream: Any, kind: str, X: Any, y: NDArray[Any] | None) -> None:
+    if kind == "npy":
+        if y is not None:
+            raise ValueError(".npy holds one array, and would lose the labels. Write .npz.")
+        np.save(stream, X.toarray() if sp.issparse(X) else X, allow_pickle=False)
+        return
+    if sp.issparse(X) and y is None:
+        sp.save_npz(stream, X)
+        return
+    labels: dict[str, Any] = {} if y is None else {"y": y.astype(str) if y.dtype == object else y}
+    np.savez_compressed(stream, X=X.toarray() if sp.issparse(X) else X, **labels)

@@ -1,0 +1,205 @@
+"""Exported models say what ours say: ONNX by onnxruntime, C by the compiler, curves by their sum."""
+
+import csv
+import ctypes
+import json
+import os
+import shutil
+import subprocess
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.datasets import load_digits
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler
+
+import kernline.export
+from kernline import AdditiveSVC, AdditiveSVCCV, BudgetedSVC, NystromMap, NystromSVC, tables
+
+ADDITIVE = {
+    "hats": AdditiveSVC(),
+    "many knots": AdditiveSVC("js", tables.Hats(300)),
+    "linear": AdditiveSVC("linear"),
+    "linear, scaled": AdditiveSVC("linear", scale="minmax"),
+    "plame": AdditiveSVC("js", "plame"),
+    "pmsvm": AdditiveSVC("chi2", "pmsvm"),
+    "pmsvm-lut": AdditiveSVC("power_mean", "pmsvm-lut"),
+    "feature-map": AdditiveSVC("intersection", "feature-map"),
+    "hik": AdditiveSVC("intersection", "hik"),
+    "rank": AdditiveSVC("intersection", scale="rank"),
+    "rank, linear": AdditiveSVC("linear", scale="rank"),
+    "minmax": AdditiveSVC("chi2", scale="minmax"),
+    "cv": AdditiveSVCCV("chi2", Cs=[1.0], cv=2),
+}
+LANDMARKS = {
+    "rbf": NystromSVC(n_basis=30),
+    "narrow": NystromSVC(gamma=0.01, n_basis=30),
+    "poly": NystromSVC("poly", n_basis=30),
+    "sigmoid": NystromSVC("sigmoid", 0.0005, n_basis=30),
+    "budgeted": BudgetedSVC(budget=20),
+}
+
+
+@pytest.fixture(scope="module")
+def data():
+    """Digits that are not whole numbers, and rows that lie beyond the training range in both directions."""
+    X, y = load_digits(return_X_y=True)
+    rng = np.random.default_rng(0)
+    X = X[:400] * rng.uniform(0.5, 1.5, (400, 64))
+    return X[:300], y[:300], X[300:] * rng.choice([0.0, 1.0, 3.0, 1e6], (100, 64))
+
+
+def new_rows(model, rows):
+    """Rows of either sign where the model takes them."""
+    return rows - 5.0 if isinstance(model, AdditiveSVC) and model.scale != "max" else rows
+
+
+def fitted(model, X, y):
+    return model.set_params(random_state=0).fit(X, y)
+
+
+def run_onnx(model, rows, path, input_type="float64"):
+    onnxruntime = pytest.importorskip("onnxruntime", reason="onnxruntime is the referee of ONNX files")
+    pytest.importorskip("onnx", reason="to_onnx needs onnx")
+    kernline.export.to_onnx(model, path, input_type=input_type)
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = options.inter_op_num_threads = 1
+    session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+    return session.run(["label", "scores"], {"X": rows.astype(input_type)})
+
+
+def assert_close(found, expected):
+    """To 1e-5 of the scores' size: near zero they are differences of larger numbers."""
+    assert found.shape == expected.shape
+    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("input_type", ["float64", "float32"])
+@pytest.mark.parametrize("n_classes", [2, 10])
+@pytest.mark.parametrize("name", [*ADDITIVE, *LANDMARKS])
+def test_onnx(name, n_classes, input_type, data, tmp_path):
+    X, y, rows = data
+    model = fitted((ADDITIVE | LANDMARKS)[name], X, y % n_classes)
+    rows = new_rows(model, rows) if name in ADDITIVE else rows / max(1.0, np.abs(rows).max() / 40.0)
+    rows = np.concatenate([rows, X]).astype(input_type)
+    label, scores = run_onnx(model, rows, tmp_path / "model.onnx", input_type)
+    assert_close(scores, model.decision_function(rows.astype(np.float64)))
+    assert (label == model.predict(rows)).mean() > 0.99
+
+
+@pytest.mark.parametrize("labels", [["ä", "b", "c"], [1.5, 2.0, 3.0], [False, True], [-1, 7]], ids=str)
+def test_onnx_labels(labels, data, tmp_path):
+    X, y, _ = data
+    labels = np.array(labels)
+    model = fitted(AdditiveSVC(), X, labels[y % labels.size] if labels.dtype != float else labels.round()[y % 3])
+    label, _ = run_onnx(model, X, tmp_path / "model.onnx")
+    np.testing.assert_array_equal(label, model.predict(X))
+
+
+def test_onnx_of_sparse_landmarks(data, tmp_path):
+    X, y, _ = data
+    model = fitted(NystromSVC(n_basis=20, basis="random"), sp.csr_array(X), y)
+    _, scores = run_onnx(model, X, tmp_path / "model.onnx")
+    assert_close(scores, model.decision_function(X))
+
+
+def run_c(header, name, rows, n_scores, folder):
+    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
+    if compiler is None:
+        pytest.skip("no C compiler")
+    source = folder / "run.c"
+    source.write_text(
+        f'#include "{header.name}"\n'
+        f"int run(const double *x, double *scores) {{ return {name}_predict(x, scores); }}\n"
+        f"const char *label(int k) {{ return {name}_labels[k]; }}\n"
+    )
+    strict = ["-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror"]
+    subprocess.run([compiler, *strict, "-O1", "-shared", "-fPIC", source, "-o", folder / "run.so", "-lm"], check=True)
+    library = ctypes.CDLL(str(folder / "run.so"))
+    library.label.restype = ctypes.c_char_p
+    number = ctypes.POINTER(ctypes.c_double)
+    scores = np.empty((len(rows), n_scores))
+    best = []
+    for row, score in zip(np.ascontiguousarray(rows, dtype=np.float64), scores, strict=True):
+        best.append(library.run(row.ctypes.data_as(number), score.ctypes.data_as(number)))
+        assert library.run(row.ctypes.data_as(number), None) == best[-1]
+    return [library.label(k).decode() for k in best], scores
+
+
+@pytest.mark.parametrize("n_classes", [2, 10])
+@pytest.mark.parametrize("name", ADDITIVE)
+def test_c(name, n_classes, data, tmp_path):
+    X, y, rows = data
+    model = fitted(ADDITIVE[name], X, y % n_classes)
+    rows = np.concatenate([new_rows(model, rows), X])
+    header = tmp_path / "my-model.h"
+    kernline.export.to_c(model, header)
+    expected = model.decision_function(rows).reshape(len(rows), -1)
+    labels, scores = run_c(header, "my_model", rows, expected.shape[1], tmp_path)
+    assert_close(scores, expected)
+    assert np.mean([label == str(own) for label, own in zip(labels, model.predict(rows), strict=True)]) > 0.99
+
+
+def test_c_labels(data, tmp_path):
+    X, y, _ = data
+    names = np.array(['ä"\\n', "%s\n", "??/x"])
+    model = fitted(AdditiveSVC(), X, names[y % 3])
+    kernline.export.to_c(model, tmp_path / "model.h", name="m")
+    labels, _ = run_c(tmp_path / "model.h", "m", X, 3, tmp_path)
+    assert labels == model.predict(X).tolist()
+
+
+@pytest.mark.parametrize("name", ADDITIVE)
+def test_curves_sum_up_to_the_scores(name, data, tmp_path):
+    """Rows made of the listed values alone: their scores are sums of what is listed."""
+    X, y, _ = data
+    model = fitted(ADDITIVE[name], X, y)
+    kernline.export.to_json(model, tmp_path / "curves.json")
+    curves = json.loads((tmp_path / "curves.json").read_text())
+    rng = np.random.default_rng(0)
+    rows, sums = np.empty((5, 64)), np.tile(curves["intercepts"], (5, 1))
+    for j, feature in enumerate(curves["features"]):
+        assert feature["values"] == sorted(feature["values"])
+        at = rng.integers(len(feature["values"]), size=5)
+        rows[:, j] = np.array(feature["values"])[at]
+        sums += np.array(feature["scores"]).T[at]
+    assert_close(sums, model.decision_function(rows))
+
+
+def test_csv_and_json_tell_the_same(data, tmp_path):
+    pd = pytest.importorskip("pandas")
+    X, y, _ = data
+    frame = pd.DataFrame(X, columns=[f"a, {j}" for j in range(64)])
+    model = AdditiveSVC().fit(frame, np.where(y > 4, "hi", "lo"))
+    kernline.export.to_json(model, tmp_path / "curves.json")
+    kernline.export.to_csv(model, tmp_path / "curves.csv")
+    curves = json.loads((tmp_path / "curves.json").read_text())
+    with open(tmp_path / "curves.csv", newline="") as file:
+        header, intercepts, *lines = csv.reader(file)
+    assert header == ["feature", "value", "lo"]
+    assert float(intercepts[2]) == curves["intercepts"][0]
+    expected = [
+        [feature["name"], value, score]
+        for feature in curves["features"]
+        for value, score in zip(feature["values"], feature["scores"][0], strict=True)
+    ]
+    assert [[name, float(value), float(score)] for name, value, score in lines] == expected
+
+
+def test_what_cannot_be_exported_is_named(data, tmp_path):
+    X, y, _ = data
+    rbf, chi2 = NystromSVC(n_basis=5).fit(X, y), NystromSVC("chi2", n_basis=5).fit(X, y)
+    pipeline = make_pipeline(MinMaxScaler(), AdditiveSVC()).fit(X, y)
+    for export in (kernline.export.to_c, kernline.export.to_json, kernline.export.to_csv):
+        with pytest.raises(ValueError, match=r"takes AdditiveSVC and AdditiveSVCCV.*got NystromSVC"):
+            export(rbf, tmp_path / "model")
+    with pytest.raises(ValueError, match="cannot begin names in C"):
+        kernline.export.to_c(AdditiveSVC().fit(X, y), tmp_path / "8.h")
+    pytest.importorskip("onnx")
+    for model, message in [(chi2, "'chi2'"), (pipeline, "Pipeline"), (NystromMap().fit(X), "NystromMap")]:
+        with pytest.raises(ValueError, match=message):
+            kernline.export.to_onnx(model, tmp_path / "model")
+    with pytest.raises(ValueError, match="input_type"):
+        kernline.export.to_onnx(rbf, tmp_path / "model", input_type="float16")
+    assert os.listdir(tmp_path) == []
