@@ -61,7 +61,7 @@ _LONGEST_TEXTS = 1 << 28
 
 
 @cache
-def estimators() -> dict[str, tuple[type, tuple[str, ...]]]:
+def estimators() -> dict[str, tuple[Any, tuple[str, ...]]]:
     """Classes of estimators by name, ours and the steps of scikit-learn's that go before them."""
     from sklearn.pipeline import Pipeline
     from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, Normalizer, StandardScaler
