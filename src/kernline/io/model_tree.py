@@ -293,7 +293,7 @@ class TreeReader:
         if found is None:
             raise DamagedFileError(f"an estimator of class {node['of']!r:.50} is not known.")
         cls, private = found
-        known = set(cls._get_param_names())  # type: ignore[attr-defined]
+        known = set(cls._get_param_names())
         params = {name: self.value(item) for name, item in self._known(node["params"], known)}
         if "steps" in params:
             params["steps"] = [(str(name), step) for name, step in params["steps"]]
