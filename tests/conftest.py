@@ -1,5 +1,7 @@
 """Small data of the kinds Kernline is for. Nothing here is read from outside the repository."""
 
+import signal
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -14,6 +16,12 @@ KERNELS = [
     kernels.JensenShannon(),
     kernels.PowerMean(-8.0),
 ]
+
+
+@pytest.fixture(scope="session", autouse=True)
+def ctrl_c_is_heard():
+    """A process started in the background may have been told to ignore it, and hands that down."""
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @pytest.fixture(params=KERNELS, ids=lambda kernel: kernel.name)

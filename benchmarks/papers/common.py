@@ -146,6 +146,7 @@ class Page:
     def add(self, *parts: str) -> None:
         """Append paragraphs, and show them as they come."""
         self.parts += parts
+        self.write()  # what there is of it, should a long run break off
         print("\n\n".join(parts) + "\n", flush=True)
 
     def add_table(self, header: list[str], rows: list[list[str]]) -> None:
