@@ -133,6 +133,8 @@ def _figure(page: Page, sets: dict[str, Dataset], chosen: dict[str, tuple[float,
             axis.errorbar(SIZES, means, np.std(curve, axis=1), label=basis, marker="o", markersize=3, capsize=2)
             rows.append([basis, *(f"{mean:.2f}" for mean in means)])
         axis.set(xscale="log", xlabel="landmarks", ylabel="accuracy %", title=f"{name.upper()}, {len(splits)} splits")
+        axis.set_xticks(SIZES, map(str, SIZES))
+        axis.minorticks_off()
         axis.legend()
         page.add(f"{name.upper()}, mean of {len(splits)} splits:")
         page.add_table(["basis", *map(str, SIZES)], rows)
