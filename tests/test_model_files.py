@@ -89,6 +89,8 @@ def assert_states_equal(a, b, where="model"):
         assert len(a) == len(b)
         for k, (left, right) in enumerate(zip(a, b, strict=True)):
             assert_states_equal(left, right, f"{where}.{k}")
+    elif isinstance(a, dict):
+        assert_states_equal(list(a.items()), list(b.items()), where)
     elif hasattr(a, "__dict__"):
         cached = {"native", "_moved", "_moved32", "_raw", "_raw32", "largest_norm", "_root32"}
         assert vars(a).keys() - cached == vars(b).keys() - cached, where
