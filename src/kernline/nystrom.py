@@ -178,7 +178,8 @@ class NystromSVC(OneAgainstRest):
         for name in _CHOICE:
             self.__dict__.pop(name, None)  # what `choose` found on other data
         progress = FitProgress(self, data.names, self.max_iter, int(self.verbose))
-        self._train(data, self.gamma, costs(self.C, data.weights), progress)
+        with one_blas_thread:  # once: every change of it costs milliseconds
+            self._train(data, self.gamma, costs(self.C, data.weights), progress)
         return self
 
     def _train(self, data: Labelled, gamma: float | str, cost: Array, progress: FitProgress, first: int = 0) -> None:
