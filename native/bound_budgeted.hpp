@@ -31,15 +31,15 @@ inline std::int64_t slot_offset(std::int64_t slot, std::int64_t n_features) {
 // The tables of merging, see MergeTables. Holds on to its arrays.
 class MergeGrid {
  public:
-  MergeGrid(Matrix<const float> h, Matrix<const float> degradation) : h_(h), degradation_(degradation) {
-    require(h.shape(0) >= 2 && h.shape(0) == h.shape(1) && degradation.shape(0) == h.shape(0) && degradation.shape(1) == h.shape(0), "merge tables: square, and of one size");
+  MergeGrid(Matrix<const float> h, Matrix<const float> loss) : h_(h), loss_(loss) {
+    require(h.shape(0) >= 2 && h.shape(0) <= 10000 && h.shape(0) == h.shape(1) && loss.shape(0) == h.shape(0) && loss.shape(1) == h.shape(0), "merge tables: square, of one size, at most 10,000");
   }
   MergeTables view() const {
-    return {static_cast<int>(h_.shape(0)), h_.data(), degradation_.data()};
+    return {static_cast<int>(h_.shape(0)), h_.data(), loss_.data()};
   }
 
  private:
-  Matrix<const float> h_, degradation_;
+  Matrix<const float> h_, loss_;
 };
 
 // Averages reach back about so many merges a support vector: 0.3 and 1 served alike on the test sets of
@@ -75,7 +75,7 @@ class BudgetedSGD {
     pasts_.assign(n, 0.0);
     born_.assign(n, 0);
     point_.assign(d, 0.0f);
-    rows_of_slots_ = aligned_zeros(3 * n);
+    rows_of_slots_ = aligned_zeros(3 * n + n / static_cast<std::size_t>(block_slots));
     order_.resize(static_cast<std::size_t>(view.n_rows));
     for (std::size_t i = 0; i < order_.size(); ++i) order_[i] = static_cast<std::int32_t>(i);
 
@@ -92,6 +92,7 @@ class BudgetedSGD {
     state_.distance_row = rows_of_slots_.get();
     state_.kernel_row = rows_of_slots_.get() + n;
     state_.bounds = rows_of_slots_.get() + 2 * n;
+    state_.block_bounds = rows_of_slots_.get() + 3 * n;
     state_.exponent = exponent_of(gamma);
     state_.tables = grid_.view();
     state_.search = search_of(search);
@@ -254,7 +255,7 @@ inline void bind_budgeted(nb::module_& m) {
   using namespace nb::literals;
   using Release = nb::call_guard<nb::gil_scoped_release>;
   nb::class_<MergeGrid>(m, "MergeGrid")
-      .def(nb::init<Matrix<const float>, Matrix<const float>>(), exact("h"), exact("degradation"));
+      .def(nb::init<Matrix<const float>, Matrix<const float>>(), exact("h"), exact("loss"));
   nb::class_<BudgetedSGD>(m, "BudgetedSGD")
       .def(nb::init<const Rows&, Vector<const double>, const MergeGrid&, double, double, std::int64_t, const std::string&,
                     const std::string&, bool, bool, std::uint64_t, bool>(),
@@ -284,8 +285,8 @@ inline void bind_budgeted(nb::module_& m) {
       .def_prop_ro("n_violations", [](const BudgetedSGD& s) { return s.state().n_violations; })
       .def_prop_ro("n_maintained", [](const BudgetedSGD& s) { return s.state().n_maintained; })
       .def_prop_ro("n_repeated", [](const BudgetedSGD& s) { return s.state().n_repeated; })
-      .def_prop_ro("maintenance_seconds", [](const BudgetedSGD& s) { return s.state().maintenance_seconds; })
-      .def_prop_ro("search_seconds", [](const BudgetedSGD& s) { return s.state().search_seconds; })
+      .def_prop_ro("maintenance_seconds", [](const BudgetedSGD& s) { return s.state().seconds_of(s.state().whole); })
+      .def_prop_ro("search_seconds", [](const BudgetedSGD& s) { return s.state().seconds_of(s.state().searching); })
       .def_prop_ro("compared", [](const BudgetedSGD& s) {
         const BudgetState& state = s.state();
         return nb::make_tuple(state.n_compared, state.n_equal, state.n_factors, state.factor_gss, state.factor_lookup);

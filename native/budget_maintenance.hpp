@@ -31,31 +31,25 @@ inline float* slot_values(const BudgetState& state, std::int64_t slot) {
 // there is none.
 inline std::int64_t fill_bounds(BudgetState& state, double count, const float* kernel) {
   constexpr float infinite = std::numeric_limits<float>::infinity();
-  float least[block_slots];
-  for (float& bound : least) bound = infinite;
   const float label = count > 0.0 ? 1.0f : -1.0f, a = static_cast<float>(std::fabs(count));
+  float found = infinite;
+  std::int64_t slot = -1;
   for (std::int64_t s = 0; s < state.n_slots; s += block_slots) {
     for (std::int64_t l = 0; l < block_slots; ++l) {
       const float b = state.counts[s + l] * label, kappa = kernel[s + l];
       const float near = (1.0f - kappa) * (0.707f + 0.293f * kappa) * b / (a + b);
       const float low = 0.707f - 0.56f * kappa, high = 0.726f - 0.913f * kappa;
       const float far = low < high ? low : high;
-      const float bound = b > 0.0f && kappa >= 0.0f ? (near > far ? near : far) : infinite;
-      state.bounds[s + l] = bound;
-      least[l] = bound < least[l] ? bound : least[l];
+      state.bounds[s + l] = b > 0.0f && kappa >= 0.0f ? (near > far ? near : far) : infinite;
     }
+    const float least = least_of_block(state.bounds + s);
+    state.block_bounds[s / block_slots] = least;
+    slot = least < found ? s : slot;
+    found = least < found ? least : found;
   }
-  float found = infinite;
-  for (const float bound : least) found = bound < found ? bound : found;
-  if (found == infinite) return -1;
-  std::int64_t slot = 0;
-  for (;; slot += block_slots) {
-    int here = 0;
-#pragma omp simd reduction(| : here)
-    for (std::int64_t l = 0; l < block_slots; ++l) here |= state.bounds[slot + l] == found ? 1 : 0;
-    if (here) break;
+  if (slot >= 0) {
+    while (state.bounds[slot] != found) ++slot;
   }
-  while (state.bounds[slot] != found) ++slot;
   return slot;
 }
 
@@ -262,12 +256,7 @@ inline void merge_slots(BudgetState& state, std::int64_t a, const Partner& partn
 
 using Clock = std::chrono::steady_clock;
 
-// Seconds since `begun`, less what reading the clock takes itself; 0 if something else had the processor meanwhile.
-inline double seconds_since(Clock::time_point begun) {
-  constexpr double clock_seconds = 2.5e-8, too_long = 1e-4;
-  const double seconds = std::chrono::duration<double>(Clock::now() - begun).count() - clock_seconds;
-  return seconds < too_long ? std::max(0.0, seconds) : 0.0;
-}
+inline double seconds_since(Clock::time_point begun) { return std::chrono::duration<double>(Clock::now() - begun).count(); }
 
 // How often lookup-wd and gss choose the same partner, and what each loses over the least possible.
 inline void compare_searches(BudgetState& state, double least) {
@@ -312,7 +301,7 @@ inline void merge_least(BudgetState& state) {
   const Clock::time_point begun = timed ? Clock::now() : Clock::time_point{};
   PartnerSearch search(state, weight);
   const Partner partner = state.published ? search.among_all(state.search) : search.among_likely(state.search, likeliest);
-  if (timed) state.search_seconds += seconds_since(begun) * static_cast<double>(state.sampled);
+  if (timed) state.searching.add(seconds_since(begun));
   if (partner.slot < 0) return remove_slot(state, least);
   if (state.compare) compare_searches(state, weight);
   merge_slots(state, least, partner);

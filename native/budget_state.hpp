@@ -13,11 +13,11 @@ constexpr std::int64_t block_slots = 16;
 enum class Search : std::uint8_t { lookup_wd, lookup_h, gss, gss_precise };
 enum class Maintenance : std::uint8_t { merge, remove, project };
 
-// h and WD over (m, kappa), m from 0 to 1/2 and kappa from 0 to 1, `size` points each way.
+// h and the loss sqrt(WD / 2) / m over (m, kappa), m from 0 to 1/2 and kappa from 0 to 1, `size` points each way.
 struct MergeTables {
   int size;
   const float* h;
-  const float* degradation;
+  const float* loss;
 };
 
 // What the loops need of the support vectors, of the model in training and of a fitted one.
@@ -29,6 +29,20 @@ struct BlocksView {
   const float* norms;      // squared; only sparse rows need them
   const float* counts;     // 0 in an empty slot
   float exponent;          // -gamma log2(e)
+};
+
+// The mean of sampled times, without those during which something else had the processor.
+struct MeanTime {
+  double sum = 0.0;
+  std::int64_t n = 0;
+
+  void add(double seconds) {
+    constexpr double too_long = 1e-4;
+    if (seconds > too_long) return;
+    sum += seconds;
+    ++n;
+  }
+  double mean() const { return n ? sum / static_cast<double>(n) : 0.0; }
 };
 
 // f(x) = scale (sum_b count_b k(x, b) + bias): counts are the coefficients before the common factor eta_t, which is all
@@ -83,26 +97,34 @@ struct BudgetState {
   std::int64_t n_violations = 0, n_maintained = 0;
   std::int64_t n_repeated = 0;  // violations by a point that is a support vector already, in a full budget
 
-  // One maintenance in `sampled` is timed, if not 0: seconds of the whole, and of the search for h or WD.
+  // One maintenance in `sampled` is timed, if not 0: the whole, the search for h or WD, and nothing at all, which is what
+  // reading the clock costs.
   std::int64_t sampled = 0;
-  double maintenance_seconds = 0.0, search_seconds = 0.0;
+  std::int64_t n_timed_over = 0;  // maintenances of all passes
+  MeanTime whole, searching, nothing;
 
   // Where a search is compared with the others: decisions equal to those of gss, and degradation over the least one.
   bool compare = false;
   std::int64_t n_compared = 0, n_equal = 0, n_factors = 0;
   double factor_gss = 0.0, factor_lookup = 0.0;
 
-  // Room: for a row of squared distances and of the kernel, for the bounds of merging, n_slots each, and for a
-  // support vector.
+  // Room: for a row of squared distances and of the kernel, for the bounds of merging, n_slots each, for the least bound of
+  // every block, and for a support vector.
   float* distance_row = nullptr;
   float* kernel_row = nullptr;
   float* bounds = nullptr;
+  float* block_bounds = nullptr;
   float* point = nullptr;
 
   // log2 k(x, b) of the point whose distances are in the row: finite, as it is multiplied by h^2, which may be 0.
   float pair_exponent(std::int64_t slot) const {
     const float product = exponent * distance_row[slot];
     return product > -1e6f ? product : -1e6f;
+  }
+  // Of all maintenances, from those that were timed.
+  double seconds_of(const MeanTime& time) const {
+    const double seconds = time.mean() - nothing.mean();
+    return seconds > 0.0 ? seconds * static_cast<double>(n_timed_over) : 0.0;
   }
   double scale() const { return n_steps ? C * n_seen / static_cast<double>(n_steps) : 0.0; }
   BlocksView blocks() const { return {n_features, n_slots, vectors, shrinks, norms, counts, exponent}; }

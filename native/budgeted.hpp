@@ -68,7 +68,9 @@ inline void violation(BudgetState& state, const Row& row, double count) {
     state.n_repeated += full;
   } else if (full) {
     maintain(state, row, count, likeliest);
-    if (timed) state.maintenance_seconds += seconds_since(begun) * static_cast<double>(state.sampled);
+    if (timed) state.whole.add(seconds_since(begun));
+    if (state.sampled && state.n_maintained % state.sampled == state.sampled / 2) state.nothing.add(seconds_since(Clock::now()));
+    ++state.n_timed_over;
     ++state.n_maintained;
     state.weight *= state.growth;
     if (state.weight > 1e100) settle_average(state);

@@ -6,12 +6,16 @@
 //
 //   WD = a^2 + b^2 + 2 a b kappa - c^2 = (a + b)^2 (m^2 + (1 - m)^2 + 2 m (1 - m) kappa - s(h)^2).
 //
+// What is compared and tabulated is sqrt(WD / 2) / a: nearly (1 - kappa) (1 - m) where points are near, so that bilinear
+// interpolation is exact there, where WD itself goes to 0 as (1 - kappa)^2 m^2.
+//
 // As m <= 1/2, s(h) >= s(1 - h) for h <= 1/2: the search ends at 1/2, and the line where h jumps, m = 1/2 with
 // kappa < e^-2, is the edge of the tables and not within a cell.
 #pragma once
 
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 
 #include "budget_state.hpp"
@@ -19,7 +23,7 @@
 
 namespace kernline::KERNLINE_TARGET {
 
-constexpr int group = 16;  // candidates searched side by side
+constexpr int group = static_cast<int>(block_slots);  // candidates searched side by side
 
 struct Candidates {
   int size = 0;
@@ -29,8 +33,21 @@ struct Candidates {
   float exponents[group];         // log2 kappa
   std::int64_t slots[group];
   float h[group];
-  double degradations[group];
+  double losses[group];           // sqrt(WD / 2) / a
 };
+
+// In vectors of four, as the compiler makes scalar code of a running minimum.
+inline float least_of_block(const float* values) {
+  typedef float Four __attribute__((vector_size(16)));
+  Four quarters[4];
+  static_assert(sizeof quarters == sizeof(float) * block_slots);
+  std::memcpy(quarters, values, sizeof quarters);
+  const Four low = quarters[0] < quarters[1] ? quarters[0] : quarters[1];
+  const Four high = quarters[2] < quarters[3] ? quarters[2] : quarters[3];
+  const Four least = low < high ? low : high;
+  const float one = least[0] < least[1] ? least[0] : least[1], other = least[2] < least[3] ? least[2] : least[3];
+  return one < other ? one : other;
+}
 
 inline float look_up(const float* table, int size, float m, float kappa) {
   const float last = static_cast<float>(size - 1);
@@ -38,21 +55,53 @@ inline float look_up(const float* table, int size, float m, float kappa) {
   int i = static_cast<int>(u), k = static_cast<int>(v);
   i = i > size - 2 ? size - 2 : i;
   k = k > size - 2 ? size - 2 : k;
-  const float* cell = table + static_cast<std::int64_t>(i) * size + k;
+  const int cell = i * size + k;  // tables have at most 10,000 points each way
   const float s = u - static_cast<float>(i), t = v - static_cast<float>(k);
-  const float low = cell[0] + t * (cell[1] - cell[0]), high = cell[size] + t * (cell[size + 1] - cell[size]);
+  const float low = table[cell] + t * (table[cell + 1] - table[cell]);
+  const float high = table[cell + size] + t * (table[cell + size + 1] - table[cell + size]);
   return low + s * (high - low);
+}
+
+// The loss sqrt(WD / 2) / a of a block's pairs by table, in steps that the compiler turns into vector code; kappa below 0
+// marks a slot that is no partner, and gives any number.
+inline void look_up_losses(const MergeTables& tables, float a, const float* b, const float* kappa, float* losses) {
+  const int size = tables.size;
+  const float last = static_cast<float>(size - 1);
+  float u[group], v[group], corners[4][group];
+  int cells[group];
+  for (int k = 0; k < group; ++k) {
+    u[k] = 2.0f * last * (a / (a + std::fabs(b[k])));
+    v[k] = last * (kappa[k] > 0.0f ? kappa[k] : 0.0f);
+    const int i = static_cast<int>(u[k]), j = static_cast<int>(v[k]);
+    const int row = i > size - 2 ? size - 2 : i, column = j > size - 2 ? size - 2 : j;
+    u[k] -= static_cast<float>(row);
+    v[k] -= static_cast<float>(column);
+    cells[k] = row * size + column;
+  }
+  for (int k = 0; k < group; ++k) {
+    const float* cell = tables.loss + cells[k];
+    corners[0][k] = cell[0];
+    corners[1][k] = cell[1];
+    corners[2][k] = cell[size];
+    corners[3][k] = cell[size + 1];
+  }
+  for (int k = 0; k < group; ++k) {
+    const float low = corners[0][k] + v[k] * (corners[1][k] - corners[0][k]);
+    const float high = corners[2][k] + v[k] * (corners[3][k] - corners[2][k]);
+    losses[k] = low + u[k] * (high - low);
+  }
 }
 
 // c at a given h, and what merging loses.
 inline double merged_weight(double a, double b, double exponent, double h) {
   return a * exp2_fast(exponent * (1.0 - h) * (1.0 - h)) + b * exp2_fast(exponent * h * h);
 }
-inline void degradations_at_h(Candidates& some) {
+inline void losses_at_h(Candidates& some) {
   const double a = some.least;
   for (int k = 0; k < group; ++k) {
     const double b = some.weights[k], c = merged_weight(a, b, some.exponents[k], some.h[k]);
-    some.degradations[k] = a * a + b * b + 2.0 * a * b * some.kernels[k] - c * c;
+    const double degradation = a * a + b * b + 2.0 * a * b * some.kernels[k] - c * c;
+    some.losses[k] = std::sqrt(0.5 * (degradation > 0.0 ? degradation : 0.0)) / a;
   }
 }
 
@@ -89,7 +138,7 @@ inline void golden_section(Candidates& some) {
     const Real h = low[k] + static_cast<Real>(0.5) * width[k];
     some.h[k] = value(k, 0) >= value(k, h) ? 0.0f : static_cast<float>(h);
   }
-  degradations_at_h(some);
+  losses_at_h(some);
 }
 
 inline void look_up_h(Candidates& some, const MergeTables& tables) {
@@ -97,24 +146,13 @@ inline void look_up_h(Candidates& some, const MergeTables& tables) {
     const float a = static_cast<float>(some.least);
     some.h[k] = look_up(tables.h, tables.size, a / (a + some.weights[k]), some.kernels[k]);
   }
-  degradations_at_h(some);
+  losses_at_h(some);
 }
 
-// Fills degradations, and h but for lookup-wd, which needs that of the winner only.
+// Fills h and the losses, of all searches but lookup-wd.
 inline void search_group(Candidates& some, Search search, const MergeTables& tables) {
   // A full group is one straight loop; the rest is padded, with numbers that harm nobody.
-  const int size = some.size;
-  switch (search) {
-    case Search::lookup_wd:
-      for (int k = 0; k < size; ++k) {
-        const double sum = some.least + some.weights[k];
-        const auto m = static_cast<float>(some.least / sum);
-        some.degradations[k] = sum * sum * look_up(tables.degradation, tables.size, m, some.kernels[k]);
-      }
-      return;
-    default: break;
-  }
-  for (int k = size; k < group; ++k) {
+  for (int k = some.size; k < group; ++k) {
     some.weights[k] = static_cast<float>(some.least);
     some.kernels[k] = 1.0f;
     some.exponents[k] = 0.0f;
@@ -130,7 +168,7 @@ inline void search_group(Candidates& some, Search search, const MergeTables& tab
 struct Partner {
   std::int64_t slot = -1;  // none: no other point of the label
   double h = 0.0;
-  double degradation = std::numeric_limits<double>::infinity();
+  double loss = std::numeric_limits<double>::infinity();  // sqrt(WD / 2) / a
 };
 
 inline void take_best(Candidates& some, Search search, const MergeTables& tables, Partner& best) {
@@ -138,16 +176,14 @@ inline void take_best(Candidates& some, Search search, const MergeTables& tables
   search_group(some, search, tables);
   int winner = -1;
   for (int k = 0; k < some.size; ++k) {
-    if (some.degradations[k] < best.degradation) {
-      best.degradation = some.degradations[k];
+    if (some.losses[k] < best.loss) {
+      best.loss = some.losses[k];
       winner = k;
     }
   }
   if (winner >= 0) {
-    const float a = static_cast<float>(some.least);
     best.slot = some.slots[winner];
-    best.h = search == Search::lookup_wd ? look_up(tables.h, tables.size, a / (a + some.weights[winner]), some.kernels[winner])
-                                         : some.h[winner];
+    best.h = some.h[winner];
   }
   some.size = 0;
 }
@@ -165,10 +201,7 @@ class PartnerSearch {
   // All that share the label.
   Partner among_all(Search search) {
     Partner best;
-    for (std::int64_t slot = 0; slot < state_.n_vectors; ++slot) {
-      if (state_.bounds[slot] < std::numeric_limits<float>::infinity()) add(slot, search, best);
-    }
-    take_best(some_, search, state_.tables, best);
+    search_within(std::numeric_limits<float>::max(), search, best);
     return best;
   }
 
@@ -176,24 +209,53 @@ class PartnerSearch {
   Partner among_likely(Search search, std::int64_t likeliest) {
     Partner best;
     if (likeliest < 0) return best;
-    add(likeliest, search, best);
-    take_best(some_, search, state_.tables, best);
-    const double loss = best.degradation > 0.0 ? best.degradation : 0.0;
-    const auto reach = static_cast<float>(std::sqrt(0.5 * loss) / some_.least);
-    for (std::int64_t slot = 0; slot < state_.n_slots; slot += block_slots) {
-      int any = 0;
-#pragma omp simd reduction(| : any)
-      for (std::int64_t l = 0; l < block_slots; ++l) any |= state_.bounds[slot + l] <= reach ? 1 : 0;
-      if (!any) continue;
-      for (std::int64_t l = 0; l < block_slots; ++l) {
-        if (state_.bounds[slot + l] <= reach && slot + l != likeliest) add(slot + l, search, best);
-      }
+    if (search == Search::lookup_wd) {
+      best.slot = likeliest;
+      best.loss = looked_up(state_.tables.loss, likeliest);
+    } else {
+      add(likeliest, search, best);
+      take_best(some_, search, state_.tables, best);
     }
-    take_best(some_, search, state_.tables, best);
+    search_within(static_cast<float>(best.loss), search, best);
     return best;
   }
 
  private:
+  float least() const { return static_cast<float>(some_.least); }
+  float looked_up(const float* table, std::int64_t slot) const {
+    return look_up(table, state_.tables.size, least() / (least() + std::fabs(state_.counts[slot])), state_.kernel_row[slot]);
+  }
+
+  void search_within(float reach, Search search, Partner& best) {
+    for (std::int64_t slot = 0; slot < state_.n_slots; slot += block_slots) {
+      if (!(state_.block_bounds[slot / block_slots] <= reach)) continue;
+      if (search == Search::lookup_wd) {
+        look_up_block(slot, reach, best);
+        continue;
+      }
+      for (std::int64_t l = 0; l < block_slots; ++l) {
+        if (state_.bounds[slot + l] <= reach) add(slot + l, search, best);
+      }
+    }
+    take_best(some_, search, state_.tables, best);
+    if (search == Search::lookup_wd && best.slot >= 0) {
+      best.h = looked_up(state_.tables.h, best.slot);
+    }
+  }
+
+  // A look-up is so little work that those out of reach are looked up with the others of their block.
+  void look_up_block(std::int64_t slot, float reach, Partner& best) {
+    constexpr float infinite = std::numeric_limits<float>::infinity();
+    float losses[group];
+    look_up_losses(state_.tables, least(), state_.counts + slot, state_.kernel_row + slot, losses);
+    for (int k = 0; k < group; ++k) losses[k] = state_.bounds[slot + k] <= reach ? losses[k] : infinite;
+    const float lowest = least_of_block(losses);
+    if (!(lowest < best.loss)) return;
+    best.loss = lowest;
+    best.slot = slot;
+    while (losses[best.slot - slot] != lowest) ++best.slot;
+  }
+
   void add(std::int64_t slot, Search search, Partner& best) {
     const int k = some_.size++;
     some_.slots[k] = slot;

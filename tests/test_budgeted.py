@@ -83,8 +83,10 @@ class TestMerging:
         grid = (np.linspace(0, 0.5, 400), np.linspace(0, 1, 400))
         at = np.column_stack([self.m, self.kappa])
         best = merging.best_h(self.m, self.kappa)
-        error = np.abs(RegularGridInterpolator(grid, loss)(at) - merging.degradation(self.m, self.kappa, best))
-        assert error.max() < 1e-5
+        exact = np.sqrt(0.5 * merging.degradation(self.m, self.kappa, best)) / self.m
+        assert np.abs(RegularGridInterpolator(grid, loss)(at) - exact).max() < 2e-3
+        near = self.kappa > 0.9
+        assert_allclose(RegularGridInterpolator(grid, loss)(at[near]), exact[near], rtol=1e-4)
         smooth = self.kappa > np.exp(-2) + 0.01
         assert np.abs(RegularGridInterpolator(grid, h)(at) - best)[smooth].max() < 1e-3
 
@@ -96,8 +98,14 @@ class TestMerging:
         assert (h[-1, two_modes] < 0.5).all()
         assert_allclose(h[-1, ~two_modes], 0.5, atol=1e-3)
         assert np.abs(np.diff(h[:, two_modes], axis=0)).max() < 0.12
-        exact = 2 * (1 - np.sqrt(kappa)) ** 2 / 4
-        assert_allclose(loss[-1, ~two_modes], exact[~two_modes], atol=1e-6)
+        assert_allclose(loss[-1, ~two_modes], 1 - np.sqrt(kappa[~two_modes]), atol=1e-6)
+
+    def test_the_first_row_is_the_limit(self):
+        """One of a pair next to nothing: √(WD/2)/m at m = 0 is where small m lead to."""
+        kappa = np.linspace(0.0, 0.99, 100)
+        m = np.full_like(kappa, 1e-4)
+        near = np.sqrt(0.5 * merging.degradation(m, kappa, merging.best_h(m, kappa))) / m
+        assert_allclose(merging.loss(np.zeros_like(m), kappa, np.zeros_like(m)), near, rtol=1e-3)
 
     def test_equal_and_orthogonal_points(self):
         assert_array_equal(merging.best_h(np.array([0.1, 0.5]), np.array(1.0)), [0.1, 0.5])
@@ -180,8 +188,8 @@ def algorithm_1(X, y, budget, h_and_loss, steps, weights):
                 continue
             b, kappa = abs(counts[j]), kernel(vectors[j], vectors[least])[0, 0]
             h, loss = h_and_loss(a / (a + b), kappa)
-            if (a + b) ** 2 * loss < best[0]:
-                best = ((a + b) ** 2 * loss, j, h)
+            if loss < best[0]:
+                best = (loss, j, h)
         _, j, h = best
         z = h * vectors[least] + (1 - h) * vectors[j]
         merged = counts[least] * kernel(vectors[least], z)[0, 0] + counts[j] * kernel(vectors[j], z)[0, 0]
@@ -192,7 +200,14 @@ def algorithm_1(X, y, budget, h_and_loss, steps, weights):
 
 def exact_search(m, kappa):
     h = float(merging.best_h(m, kappa))
-    return h, merging.degradation(m, kappa, h)
+    return h, merging.degradation(m, kappa, h) / m**2
+
+
+def coarse_search(m, kappa):
+    """Golden section search to 0.01, and h = 0 where that is better than the middle of the last cut."""
+    ends = [0.0, float(merging.best_h(m, kappa, precision=0.01))]
+    h = max(ends, key=lambda h: merging.merged_length(m, kappa, h))
+    return h, merging.degradation(m, kappa, h) / m**2
 
 
 def table_search(lookup_loss):
@@ -202,17 +217,23 @@ def table_search(lookup_loss):
 
     def search(m, kappa):
         h = float(of_h((m, kappa)))
-        return h, float(of_loss((m, kappa))) if lookup_loss else merging.degradation(m, kappa, h)
+        return h, float(of_loss((m, kappa))) if lookup_loss else merging.degradation(m, kappa, h) / m**2
 
     return search
 
 
-REFEREES = {"gss-precise": exact_search, "lookup-h": table_search(False), "lookup-wd": table_search(True)}
+REFEREES = {
+    "gss-precise": exact_search,
+    "gss": coarse_search,
+    "lookup-h": table_search(False),
+    "lookup-wd": table_search(True),
+}
+# With weights, gss meets pairs where s is flat: its cuts in float32 part ways with ours, and all later steps with them.
+CASES = [(search, weighted) for search in REFEREES for weighted in (False, True) if (search, weighted) != ("gss", True)]
 
 
 @pytest.mark.parametrize("published", [False, True])
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("search", REFEREES)
+@pytest.mark.parametrize(("search", "weighted"), CASES)
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
 def test_algorithm_1_as_written(clouds, make, search, weighted, published):
     """With weights, the smallest coefficient is not always the newest, and its row is that of the kept distances."""
