@@ -29,26 +29,30 @@ inline float* slot_values(const BudgetState& state, std::int64_t slot) {
 // For a point of the label and size of `count`, given its kernel row: a lower bound of what merging loses with each slot
 // (see PartnerSearch), infinite where the label differs or the kernel is negative. Returns the slot of the least, -1 if
 // there is none.
-inline std::int64_t fill_bounds(BudgetState& state, double count, const float* kernel) {
+inline std::int64_t fill_bounds(BudgetState& state, double count, const float* __restrict kernel) {
   constexpr float infinite = std::numeric_limits<float>::infinity();
   const float label = count > 0.0 ? 1.0f : -1.0f, a = static_cast<float>(std::fabs(count));
+  const float* __restrict const counts = state.counts;
+  float* __restrict const bounds = state.bounds;
+  const std::int64_t n_slots = state.n_slots;
+#pragma omp simd
+  for (std::int64_t s = 0; s < n_slots; ++s) {
+    const float b = counts[s] * label, kappa = kernel[s];
+    const float near = (1.0f - kappa) * (0.707f + 0.293f * kappa) * b / (a + b);
+    const float low = 0.707f - 0.56f * kappa, high = 0.726f - 0.913f * kappa;
+    const float far = low < high ? low : high;
+    bounds[s] = b > 0.0f && kappa >= 0.0f ? (near > far ? near : far) : infinite;
+  }
   float found = infinite;
   std::int64_t slot = -1;
-  for (std::int64_t s = 0; s < state.n_slots; s += block_slots) {
-    for (std::int64_t l = 0; l < block_slots; ++l) {
-      const float b = state.counts[s + l] * label, kappa = kernel[s + l];
-      const float near = (1.0f - kappa) * (0.707f + 0.293f * kappa) * b / (a + b);
-      const float low = 0.707f - 0.56f * kappa, high = 0.726f - 0.913f * kappa;
-      const float far = low < high ? low : high;
-      state.bounds[s + l] = b > 0.0f && kappa >= 0.0f ? (near > far ? near : far) : infinite;
-    }
-    const float least = least_of_block(state.bounds + s);
+  for (std::int64_t s = 0; s < n_slots; s += block_slots) {
+    const float least = least_of_block(bounds + s);
     state.block_bounds[s / block_slots] = least;
     slot = least < found ? s : slot;
     found = least < found ? least : found;
   }
   if (slot >= 0) {
-    while (state.bounds[slot] != found) ++slot;
+    while (bounds[slot] != found) ++slot;
   }
   return slot;
 }
@@ -194,8 +198,8 @@ inline std::int64_t least_slot(const BudgetState& state, double sign, bool oldes
 }
 
 // The two terms of a pair as one: what becomes of the counts and of their past.
-inline void merge_terms(BudgetState& state, std::int64_t slot, double count, double past, double exponent, double h) {
-  const double one = exp2_fast(exponent * (1.0 - h) * (1.0 - h)), other = exp2_fast(exponent * h * h);
+inline void merge_terms(BudgetState& state, std::int64_t slot, double count, double past, float exponent, float h) {
+  const double one = exp2_fast(exponent * (1.0f - h) * (1.0f - h)), other = exp2_fast(exponent * h * h);
   state.counts[slot] = static_cast<float>(one * count + other * state.counts[slot]);
   state.pasts[slot] = one * past + other * state.pasts[slot];
   state.born[slot] = state.n_steps;

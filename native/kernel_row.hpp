@@ -92,16 +92,24 @@ inline void squared_distances(const Row& row, const BlocksView& view, bool by_di
 }
 
 // The kernel at given squared distances; returns the sum of count * kernel.
-inline double kernel_values(const BlocksView& view, const float* distances, float* kernel) {
-  float sums[block_slots] = {};
-  for (std::int64_t b = 0; b < view.n_slots; b += block_slots) {
-    for (std::int64_t l = 0; l < block_slots; ++l) {
-      kernel[b + l] = exp2_fast(view.exponent * distances[b + l]);
-      sums[l] += view.counts[b + l] * kernel[b + l];
+inline double kernel_values(const BlocksView& view, const float* __restrict distances, float* __restrict kernel) {
+  const float exponent = view.exponent;
+  const std::int64_t n = view.n_slots;
+#pragma omp simd
+  for (std::int64_t b = 0; b < n; ++b) kernel[b] = exp2_fast(exponent * distances[b]);
+  RowVector sums[vectors_a_block] = {};
+  for (std::int64_t b = 0; b < n; b += block_slots) {
+    for (int v = 0; v < vectors_a_block; ++v) {
+      RowVector count, value;
+      std::memcpy(&count, view.counts + b + v * row_lanes, sizeof count);
+      std::memcpy(&value, kernel + b + v * row_lanes, sizeof value);
+      sums[v] += count * value;
     }
   }
   double total = 0.0;
-  for (const float sum : sums) total += sum;
+  for (const RowVector& sum : sums) {
+    for (int l = 0; l < row_lanes; ++l) total += sum[l];
+  }
   return total;
 }
 

@@ -64,9 +64,9 @@ inline double exp2_fast(double x) {
   return x < -1000.0 ? 0.0 : series * power;
 }
 
-// The same in float32, for x <= 100; below -126 it is zero.
+// The same in float32, for x <= 100; from -127 down it is zero, as the bits of the power then are.
 inline float exp2_fast(float x) {
-  const float bounded = x < -126.0f ? -126.0f : x;
+  const float bounded = x < -127.0f ? -127.0f : x;
   const float shifted = bounded + 0x1.8p23f;
   const float r = (bounded - (shifted - 0x1.8p23f)) * 0.693147181f;
   float series = 1.0f / 5040.0f;
@@ -78,7 +78,7 @@ inline float exp2_fast(float x) {
   series = series * r + 1.0f;
   series = series * r + 1.0f;
   const float power = std::bit_cast<float>((std::bit_cast<std::uint32_t>(shifted) + 127u) << 23);
-  return x < -126.0f ? 0.0f : series * power;
+  return series * power;
 }
 
 }  // namespace kernline::KERNLINE_TARGET
