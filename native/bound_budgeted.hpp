@@ -289,7 +289,7 @@ inline void bind_budgeted(nb::module_& m) {
       .def_prop_ro("search_seconds", [](const BudgetedSGD& s) { return s.state().seconds_of(s.state().searching); })
       .def_prop_ro("compared", [](const BudgetedSGD& s) {
         const BudgetState& state = s.state();
-        return nb::make_tuple(state.n_compared, state.n_equal, state.n_factors, state.factor_gss, state.factor_lookup);
+        return nb::make_tuple(state.n_compared, state.n_equal, state.least_loss, state.loss_gss, state.loss_lookup);
       });
   m.def("budgeted_decision", budgeted_decision, "rows"_a, exact("vectors"), exact("coefficients"), "gamma"_a, exact("out"),
         "n_threads"_a, Release());

@@ -262,7 +262,7 @@ using Clock = std::chrono::steady_clock;
 
 inline double seconds_since(Clock::time_point begun) { return std::chrono::duration<double>(Clock::now() - begun).count(); }
 
-// How often lookup-wd and gss choose the same partner, and what each loses over the least possible.
+// How often lookup-wd and gss choose the same partner, and what each loses, and gss-precise.
 inline void compare_searches(BudgetState& state, double least) {
   PartnerSearch search(state, least);
   const Partner looked_up = search.among_all(Search::lookup_wd), golden = search.among_all(Search::gss);
@@ -271,16 +271,13 @@ inline void compare_searches(BudgetState& state, double least) {
   const auto loss = [&](const Partner& partner) {
     const double b = std::fabs(state.counts[partner.slot]), exponent = state.pair_exponent(partner.slot);
     const double c = merged_weight(least, b, exponent, partner.h);
-    return least * least + b * b + 2.0 * least * b * exp2_fast(exponent) - c * c;
+    return (least * least + b * b + 2.0 * least * b * exp2_fast(exponent) - c * c) / (least * least);
   };
-  const double floor = loss(precise);
   ++state.n_compared;
   state.n_equal += looked_up.slot == golden.slot;
-  if (floor > 1e-9 * least * least) {  // of points that are equal nothing is lost, and no factor tells
-    ++state.n_factors;
-    state.factor_gss += loss(golden) / floor;
-    state.factor_lookup += loss(looked_up) / floor;
-  }
+  state.least_loss += loss(precise);
+  state.loss_gss += loss(golden);
+  state.loss_lookup += loss(looked_up);
 }
 
 // Algorithm 1 on the slots: the smallest coefficient and its best partner. With two labels in three or more slots, one

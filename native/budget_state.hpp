@@ -103,10 +103,10 @@ struct BudgetState {
   std::int64_t n_timed_over = 0;  // maintenances of all passes
   MeanTime whole, searching, nothing;
 
-  // Where a search is compared with the others: decisions equal to those of gss, and degradation over the least one.
+  // Where searches are compared: decisions of lookup-wd equal to those of gss, and what each loses in all, as WD / a^2.
   bool compare = false;
-  std::int64_t n_compared = 0, n_equal = 0, n_factors = 0;
-  double factor_gss = 0.0, factor_lookup = 0.0;
+  std::int64_t n_compared = 0, n_equal = 0;
+  double least_loss = 0.0, loss_gss = 0.0, loss_lookup = 0.0;
 
   // Room: for a row of squared distances and of the kernel, for the bounds of merging, n_slots each, for the least bound of
   // every block, and for a support vector.

@@ -33,9 +33,11 @@ float rows(const float *X, long n, long d, const float *A, long B, float gamma, 
 class Arithmetic:
     """One product of `vectors` with every row, and the exponentials of its values."""
 
-    def __init__(self, X: NDArray[np.float32], vectors: NDArray[np.float32], gamma: float) -> None:
+    def __init__(self, X: NDArray[np.float32], vectors: NDArray[np.float32]) -> None:
         self._X, self._columns = X, np.ascontiguousarray(vectors.T)
-        self._gamma, self._room = gamma, np.empty(len(vectors), np.float32)
+        # Exponents of about -1: those that underflow take some libraries ten times as long.
+        self._gamma = 1.0 / max(1e-30, float(np.abs(X[:1000] @ self._columns).mean()))
+        self._room = np.empty(len(vectors), np.float32)
         self._rows = _compiled().rows
         self._rows.restype = ctypes.c_float
 
