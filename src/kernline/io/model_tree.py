@@ -57,7 +57,10 @@ _OBJECTS = [
 _BY_NAME: dict[str, type] = {cls.__name__: cls for cls in _OBJECTS}
 _RECORD_BY_NAME: dict[str, Any] = {cls.__name__: cls for cls in RECORDS}
 
-_LONGEST_TEXTS = 1 << 28
+# Bytes that all values of a file may take: so many, and these for every byte of the file.
+_ROOM, _ROOM_A_BYTE = 1 << 28, 16
+_RECORD_BYTES = 64  # a number in a record, about
+_RANDOM_WORDS = 624  # of the Mersenne Twister
 
 
 @cache
@@ -166,6 +169,11 @@ class TreeWriter:
             )
         params = value.get_params(deep=False)
         steps = params.pop("steps", None)
+        if params.get("memory") is not None:
+            raise ValueError(
+                f"save: {where} has memory={params['memory']!r:.50}, a folder of pickles, and a model file names none. "
+                "Pass set_params(memory=None) first."
+            )
         dot = "" if where == "model" else f"{where}."
         stored = {name: self.value(item, f"{dot}{name}") for name, item in params.items()}
         if steps is not None:
@@ -204,6 +212,7 @@ class TreeReader:
         self.file = file
         self.lenient = lenient
         self._read: dict[str, Any] = {}
+        self._room = _ROOM + _ROOM_A_BYTE * file.size
 
     def value(self, node: Any) -> Any:
         """The value of a node."""
@@ -229,16 +238,18 @@ class TreeReader:
         dtype = np.dtype(str(node["dtype"]))
         if dtype.kind not in "biuf":
             raise DamagedFileError(f"a number of type {dtype} is not known.")
-        return dtype.type(self.value(node["value"]))
+        value = self.value(node["value"])
+        if type(value) not in (bool, int, float):
+            raise DamagedFileError(f"a number is {value!r:.50}.")
+        return dtype.type(value)
 
     def _texts(self, node: Any) -> Any:
         items = _texts_of(node["items"])
-        if 4 * len(items) * max(map(len, items), default=0) > _LONGEST_TEXTS:
-            raise DamagedFileError("text that would take too much memory.")
+        self._take(4 * len(items) * max(map(len, items), default=0))
         return np.array(items, dtype=np.str_)
 
     def _objects(self, node: Any) -> Any:
-        items = self.value(node["items"])
+        items = self._items(node)
         out = np.empty(len(items), dtype=object)
         out[:] = items
         return out
@@ -250,24 +261,37 @@ class TreeReader:
             "i"
         }:
             raise DamagedFileError("a sparse matrix of parts that do not fit together.")
+        self._take(data.nbytes + indices.nbytes + indptr.nbytes)
         csr = (sp.csr_array if node["array"] else sp.csr_matrix)((data, indices, indptr), shape=shape)
         csr.check_format(full_check=True)
         return csr
 
     def _history(self, node: Any) -> Any:
-        columns = [self.value(column).tolist() for column in node["columns"]]
+        arrays = [self.value(column) for column in node["columns"]]
+        self._take(_RECORD_BYTES * sum(array.size for array in arrays))
+        columns = [array.tolist() for array in arrays]
         rows = iter([_RECORD_BY_NAME[node["of"]](*row) for row in zip(*columns, strict=True)])
         return [list(islice(rows, size)) for size in node["sizes"]]
 
     def _tuple(self, node: Any) -> Any:
-        return tuple(self.value(node["items"]))
+        return tuple(self._items(node))
+
+    def _items(self, node: Any) -> list[Any]:
+        items = self.value(node["items"])
+        if not isinstance(items, list):
+            raise DamagedFileError(f"items of a {type(items).__name__}, where a list is needed.")
+        return items
 
     def _dict(self, node: Any) -> Any:
         return {self.value(key): self.value(item) for key, item in node["items"]}
 
     def _random(self, node: Any) -> Any:
-        random = np.random.RandomState()
-        random.set_state(self.value(node["state"]))
+        name, key, position, *gauss = self.value(node["state"])
+        # NumPy takes any position for granted, and reads what lies there.
+        if key.shape != (_RANDOM_WORDS,) or type(position) is not int or not 0 <= position <= _RANDOM_WORDS:
+            raise DamagedFileError(f"a random state of {key.size} words, at position {position!r:.50}.")
+        random = np.random.RandomState(0)
+        random.set_state((name, key, position, *gauss))
         return random
 
     def _object(self, node: Any) -> Any:
@@ -284,6 +308,7 @@ class TreeReader:
         if not n_features * width * n_problems:
             raise DamagedFileError("a model without weights.")
         shape = (n_problems, n_features, width)
+        self._take(4 * n_features * width * max(4, n_problems))
         slots = empty_slots(shape)
         self.file.read(name, weights_in(slots, shape).transpose(1, 2, 0), finite=True)
         return ShapeFunctions.of_slots(encoder, table, slots, shape, intercepts)
@@ -302,6 +327,12 @@ class TreeReader:
             if name in private or (is_learnt(name) and not hasattr(cls, name)):
                 setattr(model, name, self.value(item))
         return model
+
+    def _take(self, n_bytes: int) -> None:
+        """Count what a node takes: many small ones could name one large array again and again."""
+        self._room -= n_bytes
+        if self._room < 0:
+            raise DamagedFileError(f"its values take more memory than a file of {self.file.size:,} bytes can need.")
 
     def _known(self, items: dict[str, Any], known: set[str]) -> list[tuple[str, Any]]:
         unknown = set(items) - known

@@ -97,6 +97,7 @@ class TensorFile:
     def __init__(self, path: str | os.PathLike[str], n_threads: int = 1) -> None:
         self.n_threads = n_threads
         self.file = open(path, "rb", buffering=0)  # noqa: SIM115
+        self.size = os.fstat(self.file.fileno()).st_size
         try:
             self.metadata, self.entries = self._read_header()
             self.checks = _object(json.loads(self.metadata["crc32"]), "the list of checksums")
@@ -168,7 +169,7 @@ class TensorFile:
             done += n
 
     def _read_header(self) -> tuple[dict[str, Any], dict[str, _Entry]]:
-        size = os.fstat(self.file.fileno()).st_size
+        size = self.size
         length = int.from_bytes(self.file.read(8), "little")
         if size < 8 or not 2 <= length <= min(size - 8, _LARGEST_HEADER):
             raise DamagedFileError(f"{size} bytes, with a header of {length} bytes by its beginning: not a model file.")
