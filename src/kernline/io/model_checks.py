@@ -5,11 +5,13 @@ A file may have the right digests and still have been made to harm.
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 
 from .. import kernels, pairwise
@@ -19,8 +21,10 @@ from ..landmarks import LandmarkMap
 from ..pairwise import PairKernel
 from ..points import Points
 from ..shapes import ShapeFunctions
+from ..solvers.budgeted_sgd import BudgetedModel
 from ..tables import CodeGrid, DenseTable, PairTable, PowersTable, ValueTable
 from ..tables.pmsvm import NodePayload
+from ..validation import LARGEST_VALUE
 from .tensor_file import DamagedFileError
 
 _ANY = -1
@@ -28,15 +32,21 @@ _ANY = -1
 
 def check_estimator(model: Any) -> None:
     """Refuse what `fit` could not have left behind, as far as prediction depends on it."""
-    name = type(model).__name__
-    if name == "Pipeline":
-        for _, step in model.steps:
-            if hasattr(step, "get_params"):
-                check_estimator(step)
-        return
     model._validate_params()
-    for check in _CHECKS.get(name, [_check_scaler]):
+    for check in _CHECKS[type(model).__name__]:
         check(model)
+
+
+def _check_pipeline(model: Any) -> None:
+    _require(bool(model.steps), "a pipeline without steps.")
+    for k, (name, step) in enumerate(model.steps, start=1):
+        if step is None or (isinstance(step, str) and step == "passthrough"):
+            continue
+        _require(isinstance(step, BaseEstimator), f"step {name!r:.50} is a {type(step).__name__}, and no estimator.")
+        check_estimator(step)
+        _require(k == len(model.steps) or hasattr(step, "transform"), f"step {name!r:.50} transforms nothing.")
+    # joblib would read pickles from there.
+    _require(model.memory is None, "a pipeline of a file has memory=None; this one names a folder.")
 
 
 def _require(condition: bool, what: str) -> None:
@@ -62,14 +72,15 @@ def _check_features(model: Any) -> None:
     n = model.n_features_in_
     _require(type(n) is int and n > 0, "n_features_in_ must be a positive number.")
     names = getattr(model, "feature_names_in_", None)
-    _require(
-        names is None or (isinstance(names, np.ndarray) and names.shape == (n,)), "feature_names_in_: one a feature."
-    )
+    if names is not None:
+        _require(isinstance(names, np.ndarray) and names.shape == (n,), "feature_names_in_: one a feature.")
+        _require(all(isinstance(name, str) for name in names), "feature_names_in_ must be text.")
 
 
 def _check_classes(model: Any) -> None:
     classes = model.classes_
     _require(isinstance(classes, np.ndarray) and classes.ndim == 1 and classes.size > 1, "classes_: at least two.")
+    _require(bool((classes[1:] > classes[:-1]).all()), "classes_ must increase.")
     _array(model.intercept_, (n_problems(classes),), "intercept_")
 
 
@@ -104,10 +115,8 @@ def _check_encoder(encoder: Any, n_features: int) -> None:
 
 
 def _check_payload(payload: Any) -> None:
-    _require(
-        isinstance(payload, NodePayload) and isinstance(payload.kernel, AdditiveKernel),
-        "the payload is something else.",
-    )
+    _require(isinstance(payload, NodePayload), "the payload is something else.")
+    _check_kernel(payload.kernel)
     _require(isinstance(payload.nodes, tuple), "the payload's nodes are no tuple.")
     for node in payload.nodes:
         _number(node, "a node")
@@ -123,12 +132,14 @@ def _check_shapes(model: Any) -> None:
     _array(shapes.intercepts, shape[:1], "intercepts")
     _check_encoder(shapes.encoder, shape[1])
     encoder, table = shapes.encoder, shapes.table
-    _require(getattr(table, "width", None) == shapes.weights.shape[2], "the table has another width than the weights.")
+    width = getattr(table, "width", None)
+    _require(type(width) is int and width == shapes.weights.shape[2], "the table has another width than the weights.")
     if encoder.grid is None:
         _require(
             isinstance(table, PowersTable if encoder.payload is not None else ValueTable),
             "the table is of the wrong form.",
         )
+        _require(encoder.payload is not None or width == 1, f"values have a width of 1, and the weights {width}.")
     elif isinstance(table, DenseTable):
         _array(table.rows, (encoder.grid.values.size, table.width), "the table", np.float32)
     else:
@@ -152,19 +163,32 @@ def _check_points(points: Any, n_features: int) -> None:
         _require(_array(X, (_ANY, n_features), "the landmarks", X.dtype).shape[0] > 0, "no landmarks.")
     if points.center is not None:
         _array(points.center, (n_features,), "center")
-    _number(points.unit, "unit", positive=True)
-    _number(points.size, "size", positive=True)
+    for name in ("unit", "size"):  # squares of both are taken
+        _number(getattr(points, name), name, positive=True)
+        _require(
+            getattr(points, name) <= 4.0 * LARGEST_VALUE, f"{name} is larger than the values that can be compared."
+        )
+
+
+def _check_kernel(kernel: Any) -> None:
+    _require(isinstance(kernel, AdditiveKernel), f"the kernel's function is a {type(kernel).__name__}.")
+    _require(kernel.n_jobs is None or type(kernel.n_jobs) is int, "the kernel's n_jobs must be a number, or None.")
+    if isinstance(kernel, kernels.PowerMean):
+        _require(isinstance(kernel.p, int | float), "the kernel's p must be a number.")
 
 
 def _check_pair_kernel(kernel: Any) -> None:
     _require(isinstance(kernel, PairKernel) and kernel.kind in pairwise.FORMS, "the kernel is something else.")
     for number in (kernel.gamma, kernel.degree, kernel.coef0):
         _number(number, "a parameter of the kernel")
+    _require(isinstance(kernel.nonnegative_for, str), "nonnegative_for must be a kernel's name.")
     function = kernel.function
-    known = isinstance(function, kernels.AdditiveKernel) or (
-        isinstance(function, pairwise.ScikitLearn) and function.name in PAIRWISE_KERNEL_FUNCTIONS
-    )
-    _require(known if kernel.kind == "factor" else function is None, "the kernel's function is something else.")
+    if kernel.kind != "factor":
+        _require(function is None, "the kernel's function is something else.")
+    elif isinstance(function, pairwise.ScikitLearn):
+        _require(function.name in PAIRWISE_KERNEL_FUNCTIONS, "the kernel's function is none of scikit-learn's.")
+    else:
+        _check_kernel(function)
 
 
 def _check_landmarks(model: Any) -> None:
@@ -198,18 +222,35 @@ def _check_budgeted(model: Any) -> None:
     _number(model.gamma_, "gamma_", positive=True)
     _require(isinstance(model._last, list) and len(model._last) == counts.size, "one last state a problem.")
     for last, n in zip(model._last, counts.tolist(), strict=True):
+        _require(set(last) == {field.name for field in fields(BudgetedModel)}, "a last state of other parts.")
         _array(last["counts"], (n,), "counts", np.float32)
         _array(last["pasts"], (n,), "pasts")
-        for name in ("bias", "bias_past", "weight_sum", "average_norm", "n_seen", "n_steps", "scale"):
+        for name in ("bias", "bias_past", "weight_sum", "average_norm", "n_seen", "scale"):
             _number(last[name], name)
+        _require(type(last["n_steps"]) is int and 0 <= last["n_steps"] < 2**53, "n_steps must be a number of rows.")
+        _require(last["n_seen"] >= 1 or last["n_steps"] == 0, "n_seen: steps of no rows.")
 
 
 def _check_scaler(model: Any) -> None:
-    """scikit-learn's scalers compute in NumPy, which checks for itself; but only with arrays of numbers."""
-    for name, value in vars(model).items():
-        if isinstance(value, np.ndarray) and name != "feature_names_in_":
-            _require(value.dtype.kind in "biuf", f"{name} must be numbers.")
+    """scikit-learn's scalers compute in NumPy with numbers a feature: NaN for a column that had none else."""
+    for name in _LEARNT[type(model).__name__]:
+        value = getattr(model, name)
+        fits = isinstance(value, np.ndarray) and value.dtype.kind == "f" and value.shape == (model.n_features_in_,)
+        unused = value is None and getattr(model, _NEEDED_BY[name], True) is False
+        _require(fits or unused, f"{name} must be floats, one a feature.")
+    for bound in getattr(model, "feature_range", ()):
+        _number(bound, "an end of feature_range")
+    _require(len(getattr(model, "feature_range", (0, 1))) == 2, "feature_range has two ends.")
 
+
+# What scikit-learn's scalers need of a feature, and the parameter without which they do not.
+_LEARNT: dict[str, tuple[str, ...]] = {
+    "StandardScaler": ("mean_", "scale_"),
+    "MinMaxScaler": ("min_", "scale_"),
+    "MaxAbsScaler": ("scale_",),
+    "Normalizer": (),
+}
+_NEEDED_BY = {"mean_": "with_mean", "scale_": "with_std"}
 
 _CHECKS: dict[str, list[Any]] = {
     "AdditiveSVC": [_check_features, _check_classes, _check_shapes],
@@ -218,4 +259,5 @@ _CHECKS: dict[str, list[Any]] = {
     "NystromMap": [_check_features, _check_nystrom_map],
     "AdditiveKernelMap": [_check_features, _check_additive_map],
     "BudgetedSVC": [_check_features, _check_classes, _check_budgeted],
-}
+    "Pipeline": [_check_pipeline],
+} | {name: [_check_features, _check_scaler] for name in _LEARNT}
