@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 SOURCES := $(wildcard native/*.hpp native/*.cpp) CMakeLists.txt pyproject.toml
 
-.PHONY: help install demo test lint format bench docs sanitize fuzz clean
+.PHONY: help install demo test lint format bench docs sanitize fuzz fuzz-svmlight fuzz-models clean
 
 help:
 	@echo "make demo      train on real and generated data and print a table"
@@ -16,7 +16,7 @@ help:
 	@echo "make bench     measure against LinearSVC, LightGBM, EBM (KERNLINE_DATA names the folder of data sets)"
 	@echo "make docs      write the measured pages in docs/ anew"
 	@echo "make sanitize  tests with the core under AddressSanitizer and UBSan"
-	@echo "make fuzz      the svmlight parser on made-up input, ten minutes (needs clang)"
+	@echo "make fuzz      the svmlight parser and the model loader on made-up input, ten minutes each (needs clang)"
 	@echo "make clean     remove what the build made"
 
 # Built again only when the core or the dependencies change; Python code is used where it lies.
@@ -63,13 +63,32 @@ sanitize: install
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
 	  ASAN_OPTIONS=detect_leaks=0 $(SANITIZED)/bin/python -m pytest -x tests
 
-# New finds go to build/fuzz; those worth keeping belong into tests/fuzz/svmlight, kept small.
+# New finds go to build/fuzz; those worth keeping belong into tests/fuzz/svmlight and tests/fuzz/models, kept small.
 FUZZ_SECONDS ?= 600
-fuzz:
+fuzz: fuzz-svmlight fuzz-models
+
+fuzz-svmlight:
 	@mkdir -p build/fuzz/found
 	clang++ -std=c++20 -O1 -g -Inative -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
 	  tests/fuzz/svmlight.cpp -o build/fuzz/svmlight -pthread
 	build/fuzz/svmlight -max_total_time=$(FUZZ_SECONDS) -max_len=4096 build/fuzz/found tests/fuzz/svmlight
+
+# By atheris, in an environment of its own, with the core built so that libFuzzer sees its branches. The libFuzzer that
+# comes with AddressSanitizer is loaded first, and what hands it our own changes of files. A file may take ten seconds, and
+# no allocation a gigabyte. A stack has no names, as the program that looks them up would load all this too.
+FUZZED := build/fuzz/env
+FUZZER = $(CURDIR)/$(FUZZED)/lib/python*/site-packages
+fuzz-models:
+	@test -x $(FUZZED)/bin/python || $(PYTHON) -m venv $(FUZZED)
+	@$(FUZZED)/bin/python -m pip install --quiet --disable-pip-version-check \
+	  "scikit-build-core>=0.10" "nanobind>=2.4" cmake ninja "atheris>=3"
+	@CXX=clang++ CXXFLAGS=-fsanitize=fuzzer-no-link $(FUZZED)/bin/python -m pip install --quiet \
+	  --disable-pip-version-check --no-build-isolation --config-settings=build-dir=build/fuzz/core \
+	  --config-settings=cmake.define.KERNLINE_SANITIZE=ON .
+	@mkdir -p build/fuzz/found_models
+	env LD_PRELOAD="$$(echo $(FUZZER)/asan_with_fuzzer.so $(FUZZER)/atheris/custom_*.so)" ASAN_OPTIONS=detect_leaks=0:symbolize=0 \
+	  $(FUZZED)/bin/python tests/fuzz/model_files.py -max_total_time=$(FUZZ_SECONDS) -max_len=65536 -timeout=10 \
+	  -malloc_limit_mb=1024 -artifact_prefix=build/fuzz/ build/fuzz/found_models tests/fuzz/models tests/golden
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

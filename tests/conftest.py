@@ -9,6 +9,8 @@ from sklearn.datasets import load_digits
 
 from kernline import kernels
 
+collect_ignore = ["fuzz"]  # programs of their own
+
 KERNELS = [
     kernels.Chi2(),
     kernels.Intersection(),

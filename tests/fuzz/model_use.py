@@ -1,0 +1,66 @@
+"""What is asked of any bytes: a ValueError that names the file, or a model that scores rows or refuses them so."""
+
+import contextlib
+import itertools
+import os
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+import kernline
+
+METHODS = ("decision_function", "predict", "transform")
+# Rows of a wider model would show how much memory rows take.
+WIDEST = 1000
+
+
+def rows(n_features: int) -> list[Any]:
+    """Three rows in each of the forms that the core reads in its own way."""
+    values = np.resize([0.0, 1.0, 0.3, 5.0, 1e6, 2.0, 0.0], (3, n_features))
+    return [values, -values, sp.csr_array(values), np.asfortranarray(values, dtype=np.float32), values.astype(np.uint8)]
+
+
+def width(model: Any) -> Any:
+    """Columns that a model asks for; a pipeline tells those of its first step, or fails to."""
+    try:
+        return model.n_features_in_
+    except AttributeError:
+        return 3
+
+
+def takes_dense_rows(model: Any) -> bool:
+    """scikit-learn refuses sparse rows by a TypeError."""
+    if hasattr(model, "steps"):
+        return any(takes_dense_rows(step) for _, step in model.steps)
+    return type(model).__name__ == "MinMaxScaler"
+
+
+def use(model: Any) -> None:
+    """Let the model do all that it can with rows."""
+    n_features = width(model)
+    if n_features > WIDEST:
+        return
+    for X, method in itertools.product(rows(n_features), METHODS):
+        if hasattr(model, method) and not (sp.issparse(X) and takes_dense_rows(model)):
+            with contextlib.suppress(ValueError):
+                assert getattr(model, method)(X).shape[0] == 3
+    if isinstance(getattr(model, "random_state", None), np.random.RandomState):
+        model.random_state.randint(2, size=700)
+    if hasattr(model, "shapes_"):
+        model.shapes_.evaluate(n_features - 1, [0.0, 0.5, 100.0])
+    if isinstance(model, kernline.BudgetedSVC) and max(model.budget, model.grid_size) < 1000:
+        with contextlib.suppress(ValueError):
+            model.partial_fit(rows(n_features)[0], model.classes_[[0, 1, 0]])
+
+
+def load_and_use(path: str | os.PathLike[str]) -> bool:
+    """Load the file, and use what comes of it: whether it was a model."""
+    try:
+        model = kernline.load(path, n_jobs=1)
+    except ValueError as error:
+        if not str(error).startswith(os.fspath(path)):
+            raise RuntimeError("the file is not named") from error
+        return False
+    use(model)
+    return True

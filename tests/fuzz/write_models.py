@@ -1,0 +1,58 @@
+"""Writes the models that the fuzzer begins with: ``python tests/fuzz/write_models.py``. Its finds lie beside them."""
+
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, Normalizer, StandardScaler
+
+import kernline
+from kernline import AdditiveSVC, AdditiveSVCCV, BudgetedSVC, NystromMap, NystromSVC, kernels, tables
+from kernline.feature_maps import AdditiveKernelMap
+
+FEW = tables.Hats(4)
+
+MODELS = {
+    "hats": AdditiveSVC("chi2", FEW, random_state=np.random.RandomState(0)),
+    "linear": AdditiveSVC("linear"),
+    "plame": AdditiveSVC("js", tables.Plame(4)),
+    "pmsvm": AdditiveSVC(kernels.PowerMean(-2.0), "pmsvm", class_weight={0: 1.0, 1: 2.0, 2: 1.0}),
+    "rank": AdditiveSVC("intersection", FEW, scale="rank"),
+    "minmax": AdditiveSVC("hellinger", FEW, scale="minmax"),
+    "cv": AdditiveSVCCV(["chi2", kernels.Intersection()], FEW, Cs=[1.0], cv=2),
+    "rbf": NystromSVC(n_basis=3),
+    "poly": NystromSVC("poly", 0.1, basis=np.eye(3), degree=2.0),
+    "laplacian": NystromSVC("laplacian", n_basis=3, basis="random"),
+    "chi2": NystromSVC("chi2", n_basis=3, basis="random"),
+    "cosine": NystromSVC("cosine", n_basis=3, basis="random"),
+    "budgeted": BudgetedSVC(budget=4, passes=2),
+    "nystrom_map": NystromMap("sigmoid", 0.001, n_basis=3),
+    "additive_map": AdditiveKernelMap("js", "hats", n_components=2),
+    "pipeline": make_pipeline(
+        MaxAbsScaler(),
+        Normalizer("l1"),
+        MinMaxScaler(clip=True),
+        StandardScaler(),
+        NystromMap(n_basis=3),
+        NystromSVC(n_basis=2),
+    ),
+}
+SPARSE = ("chi2", "linear")
+
+
+def main() -> None:
+    """Fit each to a few rows of three features."""
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 5, (30, 3)).astype(np.float64), np.arange(30) % 3
+    X[:, 0] += y
+    for name, model in MODELS.items():
+        if "random_state" in model.get_params() and model.random_state is None:
+            model.set_params(random_state=0)
+        labels = y if name in ("pmsvm", "rank") else np.array(["no", "yes"])[y % 2]
+        path = Path(__file__).parent / "models" / f"{name}.kern"
+        kernline.save(model.fit(sp.csr_array(X) if name in SPARSE else X, labels), path)
+
+
+if __name__ == "__main__":
+    main()
