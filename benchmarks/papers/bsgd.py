@@ -41,7 +41,7 @@ average of the last iterates."""
 
 MISPRINTS = """## Misprints
 
-Derived anew, and tested against Gram matrices (`tests/test_budgeted.py`): with z = h·x_min + (1 − h)·x, as lines 8 and 13 of
+Derived anew, and tested against Gram matrices (`tests/test_budgeted_sgd.py`): with z = h·x_min + (1 − h)·x, as lines 8 and 13 of
 Algorithm 1 have it, line 5 must be m = α_min / (α + α_min). The text's ‖Δ‖² = α_i² + α_j² − α_z² + 2 k(x_i, x_j) lacks the
 factor α_i α_j in its last term. The lemma's WD has the factor (α_i + α_j)², not (α_i + α_j).
 
