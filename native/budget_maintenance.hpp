@@ -39,8 +39,8 @@ inline std::int64_t fill_bounds(BudgetState& state, double count, const float* _
   for (std::int64_t s = 0; s < n_slots; ++s) {
     const float b = counts[s] * label, kappa = kernel[s];
     const float near = (1.0f - kappa) * (0.707f + 0.293f * kappa) * b / (a + b);
-    const float low = 0.707f - 0.56f * kappa, high = 0.726f - 0.913f * kappa;
-    const float far = low < high ? low : high;
+    const float low = 0.707f - 0.56f * kappa, high = 0.726f - 0.913f * kappa, flat = 0.7071f - 12.0f * kappa * kappa;
+    const float chords = low < high ? low : high, far = chords > flat ? chords : flat;
     bounds[s] = b > 0.0f && kappa >= 0.0f ? (near > far ? near : far) : infinite;
   }
   float found = infinite;

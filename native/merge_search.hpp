@@ -191,9 +191,10 @@ inline void take_best(Candidates& some, Search search, const MergeTables& tables
 // The partner of a point of weight a, given its distances and kernel in the rows of the state, and for each slot a lower
 // bound of sqrt(WD / 2) / a: infinite where the label differs, else
 //
-//   max{ (1 - kappa) (0.707 + 0.293 kappa) (1 - m),  min(0.707 - 0.56 kappa, 0.726 - 0.913 kappa) }:
+//   max{ (1 - kappa) (0.707 + 0.293 kappa) (1 - m),  min(0.707 - 0.56 kappa, 0.726 - 0.913 kappa),  0.7071 - 12 kappa^2 }:
 //
-// the limit for kappa -> 1 times what it is too large by at most, and two chords below the curve of m = 1/2, the least.
+// the limit for kappa -> 1 times what it is too large by at most, two chords below the curve of m = 1/2, the least, and where
+// points are far apart, and dropping one loses all but as little as merging, a parabola.
 class PartnerSearch {
  public:
   PartnerSearch(const BudgetState& state, double least) : state_(state) { some_.least = least; }

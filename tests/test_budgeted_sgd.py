@@ -112,7 +112,8 @@ class TestMerging:
         m, kappa = np.meshgrid(np.linspace(0.001, 0.5, 300), np.linspace(0.0, 1.0, 301)[:-1])
         loss = np.sqrt(0.5 * merging.degradation(m, kappa, merging.best_h(m, kappa))) / m
         near = (1.0 - kappa) * (0.707 + 0.293 * kappa) * (1.0 - m)
-        bound = np.maximum(near, np.minimum(0.707 - 0.56 * kappa, 0.726 - 0.913 * kappa))
+        chords = np.minimum(0.707 - 0.56 * kappa, 0.726 - 0.913 * kappa)
+        bound = np.maximum(near, np.maximum(chords, 0.7071 - 12.0 * kappa**2))
         assert (bound <= loss * (1.0 + 1e-6)).all()
         assert (loss < 1.5 * bound).all()
 
