@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from dataclasses import replace
 from typing import Annotated, Any
 
 import typer
@@ -24,6 +25,7 @@ def bench(
     format: opt.Format = "auto",
     target: opt.Target = None,
     columns: opt.Columns = None,
+    zero_based: opt.ZeroBased = None,
     skip_bad: opt.SkipBad = False,
     threads: opt.Threads = 1,
     quiet: opt.Quiet = False,
@@ -38,7 +40,7 @@ def bench(
     """
     out = Output(quiet=quiet, json=json)
     with out.working():
-        parts = _parts(Reading(out, format, target, columns, None, skip_bad, threads), data, test)
+        parts = _parts(Reading(out, format, target, columns, zero_based, skip_bad, threads), data, test)
         results: list[dict[str, Any]] = []
         for name, model in _contestants(parts[0], cost, threads):
             with out.status(f"Training {name}"):
@@ -58,11 +60,16 @@ def _parts(reading: Reading, data: str, test: str | None) -> tuple[Any, Any, Any
     """X and y to train on and to test on."""
     from sklearn.model_selection import train_test_split
 
+    from .. import io
+
     content = reading.labelled(data)
     if test is None and not data.startswith("@"):
         X, X_test, y, y_test = train_test_split(content.X, content.y, test_size=1 / 3, random_state=0)
         return X, y, X_test, y_test
-    held_out = reading.labelled(test if test is not None else f"{data}.t")
+    test = test if test is not None else f"{data}.t"
+    if io.format_of(test, reading.format) == "svmlight":  # few rows may not show where indices begin
+        reading = replace(reading, zero_based=content.zero_based)
+    held_out = reading.labelled(test)
     X, X_test = content.X, held_out.X
     if hasattr(X, "indptr"):
         for part in (X, X_test):

@@ -37,7 +37,12 @@ class Reading:
 
     def rows(self, source: str, model: Any = None) -> Any:
         """Rows, with labels if there are any."""
-        data = self._named(source[1:]) if source.startswith("@") else self._file(source, model)
+        try:
+            data = self._named(source[1:]) if source.startswith("@") else self._file(source, model)
+        except ValueError as error:
+            if self.zero_based is None and model is not None and "read as one-based" in str(error):
+                error.add_note("The model was trained on a file whose indices begin at 1.")
+            raise
         return data if model is None else data._replace(X=self._as_wide(data.X, model.n_features_in_, source))
 
     def _file(self, source: str, model: Any) -> Any:
@@ -55,10 +60,19 @@ class Reading:
             format=self.format,
             target=int(self.target) if self.target is not None and number else self.target,
             columns=columns,
-            zero_based="auto" if self.zero_based is None else self.zero_based,
+            zero_based=self._zero_based(source, model),
             on_error="skip" if self.skip_bad else "raise",
             n_jobs=self.threads,
         )
+
+    def _zero_based(self, source: str, model: Any) -> Any:
+        """Where indices begin: as said, or as in the file the model was trained on, for few rows may not show it."""
+        from .. import io
+
+        base = self.zero_based
+        if base is None and io.format_of(source, self.format) == "svmlight":
+            base = getattr(model, "zero_based_", None)
+        return base if isinstance(base, bool) else "auto"
 
     def _named(self, name: str) -> Any:
         """@usps is the training part, @usps.t the test part."""

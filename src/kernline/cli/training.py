@@ -232,13 +232,15 @@ def _fit(out: Output, svm: Any, content: Any, keep: bool) -> bool:
 
 
 def _save(svm: Any, content: Any, path: Path) -> None:
-    """Save with the names of the columns, which the file had and the array has not."""
+    """Save with the names of the columns and the base of indices, which the file had and the array has not."""
     import numpy as np
 
     import kernline
 
     if content.feature_names is not None:
         svm.feature_names_in_ = np.array(content.feature_names, dtype=object)
+    if content.zero_based is not None:
+        svm.zero_based_ = content.zero_based
     kernline.save(svm, path)
 
 

@@ -43,7 +43,8 @@ class Data(NamedTuple):
     """What a file holds.
 
     X is a CSR matrix (svmlight, sparse .npz), a dense array, or `EncodedData` when an encoder was given; y is None
-    where there are no labels, and with ``multilabel=True`` a list of tuples. `n_skipped` counts lines left out.
+    where there are no labels, and with ``multilabel=True`` a list of tuples. `n_skipped` counts lines left out;
+    `zero_based` tells where the indices of svmlight began, and is None for other formats.
     """
 
     X: Any
@@ -51,6 +52,7 @@ class Data(NamedTuple):
     feature_names: list[str] | None = None
     qid: NDArray[np.int64] | None = None
     n_skipped: int = 0
+    zero_based: bool | None = None
 
 
 def read(
@@ -88,7 +90,7 @@ def read(
     Returns
     -------
     Data
-        A named tuple: X, y, feature_names, qid, n_skipped.
+        A named tuple: X, y, feature_names, qid, n_skipped, zero_based.
 
     Examples
     --------
@@ -155,7 +157,8 @@ def _refuse_strangers(
 def _svmlight(source: Source, options: SvmlightOptions, encoded: EncodedRows | None, n_threads: int) -> Data:
     found = read_svmlight(source, options, encoded, n_threads)
     _warn_of_skipped(source.name, found.n_skipped, found.first_error)
-    return Data(encoded.result() if encoded is not None else found.X, found.y, None, found.qid, found.n_skipped)
+    X = encoded.result() if encoded is not None else found.X
+    return Data(X, found.y, None, found.qid, found.n_skipped, found.zero_based)
 
 
 def _table(source: Source, kind: str, options: TableOptions, dtype: Any, encoded: EncodedRows | None) -> Data:

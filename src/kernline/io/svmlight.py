@@ -45,6 +45,7 @@ class SvmlightData:
     qid: NDArray[np.int64] | None
     n_skipped: int
     first_error: str
+    zero_based: bool
 
 
 def read_svmlight(
@@ -72,7 +73,12 @@ class _Reading:
             self._feed(stream)
         X = None if self.encoded is not None else self._matrix()
         qid = self.reader.take_qid() if self.reader.has_qid else None
-        return SvmlightData(X, self._labels(), qid, self.reader.n_bad + self.n_too_long, self.first_error)
+        n_skipped = self.reader.n_bad + self.n_too_long
+        return SvmlightData(X, self._labels(), qid, n_skipped, self.first_error, self._zero_based)
+
+    @property
+    def _zero_based(self) -> bool:
+        return self.options.zero_based is True or self.reader.zero_line > 0
 
     def _feed(self, stream: Any) -> None:
         padding = self.reader.padding
@@ -125,8 +131,7 @@ class _Reading:
     def _matrix(self) -> sp.csr_array:
         reader, n_features = self.reader, self.options.n_features
         row_start, columns, values = reader.take_entries()
-        zero_based = self.options.zero_based is True or reader.zero_line > 0
-        found = reader.largest_index + int(zero_based)
+        found = reader.largest_index + int(self._zero_based)
         if n_features is not None and found > n_features:
             raise ValueError(
                 f"{self.source.name}: index {reader.largest_index} where n_features={n_features} allows up to "
