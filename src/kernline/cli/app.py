@@ -46,5 +46,5 @@ def about(
     kernline export model.kern model.onnx
 
     Each command has examples in its own --help. Exit codes: 0 done; 1 data, a model or a file cannot be used; 2 usage;
-    3 a package or a data set is missing; 130 interrupted; 141 the output's reader went away.
+    3 a package or a data set is missing; 4 a fault of ours; 130 interrupted; 141 the output's reader went away.
     """

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import IntEnum
 
+import typer
+
 
 class ExitCode(IntEnum):
     """What the shell is told."""
@@ -16,6 +18,7 @@ class ExitCode(IntEnum):
     BAD_INPUT = 1  # data, a model or a file that cannot be used
     USAGE = 2
     MISSING = 3  # a package that is not installed, a data set that cannot be fetched
+    FAULT = 4  # ours
     INTERRUPTED = 130  # Ctrl-C, whether or not --keep saved a model
     CLOSED_PIPE = 141  # whoever read our output went away
 
@@ -26,9 +29,11 @@ class UsageError(Exception):
 
 @contextmanager
 def explained(fail: Callable[[str, int], None]) -> Iterator[None]:
-    """Turn what is the user's to mend into a message and a code; what is a fault of ours keeps its traceback."""
+    """Turn what goes wrong into a message and a code. KERNLINE_DEBUG in the environment lets faults of ours through."""
     try:
         yield
+    except typer.Exit:
+        raise
     except UsageError as error:
         fail(str(error), ExitCode.USAGE)
     except ImportError as error:
@@ -42,6 +47,11 @@ def explained(fail: Callable[[str, int], None]) -> Iterator[None]:
         fail("interrupted; nothing was written", ExitCode.INTERRUPTED)
     except (ValueError, OSError) as error:
         fail("\n".join([_text(error), *getattr(error, "__notes__", [])]), _code(error))
+    except Exception as error:
+        if os.environ.get("KERNLINE_DEBUG"):
+            raise
+        what = f"{type(error).__name__}: {error}".replace("\n", " ")
+        fail(f"a fault of ours: {what}. Please report it, with what KERNLINE_DEBUG=1 shows.", ExitCode.FAULT)
 
 
 def _forget_stdout() -> None:

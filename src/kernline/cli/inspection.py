@@ -11,6 +11,7 @@ import typer
 from . import options as opt
 from .data import Reading, is_model, load_model
 from .errors import UsageError
+from .models import before_final_step, described, final_step
 from .output import Output, atomic, check_writable, table
 
 _EXPORTS = {".onnx": "onnx", ".h": "c", ".c": "c", ".json": "json", ".csv": "csv"}
@@ -26,6 +27,8 @@ def inspect(
     top: Annotated[int, typer.Option("--top", min=1, help="How many features to list.")] = 10,
     format: opt.Format = "auto",
     target: opt.Target = None,
+    columns: opt.Columns = None,
+    zero_based: opt.ZeroBased = None,
     skip_bad: opt.SkipBad = False,
     threads: opt.Threads = -1,
     quiet: opt.Quiet = False,
@@ -40,7 +43,7 @@ def inspect(
     """
     out = Output(quiet=quiet, json=json)
     with out.working():
-        reading = Reading(out, format, target, None, None, skip_bad, threads)
+        reading = Reading(out, format, target, columns, zero_based, skip_bad, threads)
         if not is_model(file):
             record = _of_data(reading.rows(file))
             out.result(record, _listed(record))
@@ -49,6 +52,7 @@ def inspect(
         record = _of_model(svm, file)
         lines = _listed(record)
         if data is not None:
+            _check_curves(svm)
             record["importance"] = _importance(svm, reading.rows(data, svm).X, top)
             rows = [[entry["feature"], f"{entry['importance']:.4g}"] for entry in record["importance"]]
             lines += ["", *table(["feature", "importance"], rows)]
@@ -127,19 +131,20 @@ def export(
 
 def _of_model(svm: Any, file: str) -> dict[str, Any]:
     record: dict[str, Any] = {
-        "estimator": type(svm).__name__,
+        "estimator": described(svm),
         "features": svm.n_features_in_,
-        "classes": svm.classes_.tolist(),
+        "classes": svm.classes_.tolist() if hasattr(svm, "classes_") else None,
         "bytes": Path(file).stat().st_size,
     }
+    last = final_step(svm)
     for name in ("basis_", "support_vectors_"):
-        if hasattr(svm, name):
-            record["landmarks"] = getattr(svm, name).shape[0]
+        if hasattr(last, name):
+            record["landmarks"] = getattr(last, name).shape[0]
     names = getattr(svm, "feature_names_in_", None)
     record |= {"feature_names": None if names is None else [str(name) for name in names]}
-    defaults = type(svm)().get_params()
-    parameters = {key: value for key, value in svm.get_params().items() if str(value) != str(defaults[key])}
-    return record | {"gamma": svm.gamma_, "parameters": parameters}
+    defaults = type(last)().get_params()
+    parameters = {key: value for key, value in last.get_params().items() if str(value) != str(defaults[key])}
+    return record | {"gamma": getattr(last, "gamma_", None), "parameters": parameters}
 
 
 def _of_data(content: Any) -> dict[str, Any]:
@@ -161,15 +166,20 @@ def _of_data(content: Any) -> dict[str, Any]:
     return record | {"skipped_lines": content.n_skipped}
 
 
+def _check_curves(svm: Any) -> None:
+    """Refuse to rank features of what has no curve a feature, before the data is read."""
+    shapes = getattr(final_step(svm), "shapes_", None)
+    if shapes is None or shapes.n_features != svm.n_features_in_:
+        raise UsageError(f"--data: {described(svm)} has no curve a feature to rank; additive models have.")
+
+
 def _importance(svm: Any, X: Any, top: int) -> list[dict[str, Any]]:
     """The features that move the scores most, all classes together."""
-    if not hasattr(svm, "shapes_"):
-        raise UsageError(f"--data: {type(svm).__name__} has no curves to rank; additive models have.")
-    total = svm.shapes_.importance(X).sum(axis=1)
+    total = final_step(svm).shapes_.importance(before_final_step(svm, X)).sum(axis=1)
     names = getattr(svm, "feature_names_in_", None)
     order = total.argsort(kind="stable")[::-1][:top]
-    # Without names, features are numbered from 1, as in the files.
-    return [{"feature": str(names[j]) if names is not None else int(j) + 1, "importance": total[j]} for j in order]
+    first = 0 if getattr(svm, "zero_based_", None) is True else 1  # without names, features are numbered as in the file
+    return [{"feature": str(names[j]) if names is not None else int(j) + first, "importance": total[j]} for j in order]
 
 
 def _listed(record: dict[str, Any]) -> list[str]:

@@ -11,6 +11,8 @@ import typer
 from . import options as opt
 from .data import Reading, load_model, model_and_data
 from .errors import UsageError
+from .models import check_classifier, final_step
+from .models import scores as scores_of
 from .output import Output, atomic, check_writable, table
 
 _MANY_CLASSES = 50
@@ -51,9 +53,10 @@ def predict(
             check_writable(path)
         model, data = model_and_data(model, data)
         svm = load_model(model)
-        _set_threads(svm, threads)
+        check_classifier(svm, model)
+        _set_threads(final_step(svm), threads)
         content = Reading(out, format, target, None, zero_based, skip_bad, threads).rows(data, svm)
-        values = svm.decision_function(content.X)
+        values = scores_of(svm, content.X)
         labels = _labels(svm, values)
         record, line = _counted(labels, content.y)
         if path is None and json:
@@ -95,11 +98,12 @@ def evaluate(
     with out.working():
         model, data = model_and_data(model, data)
         svm = load_model(model)
-        _set_threads(svm, threads)
+        check_classifier(svm, model)
+        _set_threads(final_step(svm), threads)
         content = Reading(out, format, target, None, zero_based, skip_bad, threads).labelled(data, svm)
         if not len(content.y):
             raise ValueError(f"{data} has no rows to evaluate on.")
-        labels = _labels(svm, svm.decision_function(content.X))
+        labels = _labels(svm, scores_of(svm, content.X))
         record, line = _counted(labels, content.y)
         classes = _by_class(svm, labels, content.y)
         unknown = sum(entry["rows"] for entry in classes if not entry["known"])
@@ -149,20 +153,22 @@ def _by_class(svm: Any, labels: Any, y: Any) -> list[dict[str, Any]]:
 
     found, true = _as_kind_of(labels, y)
     known = {str(label) for label in svm.classes_.tolist()}
-    entries = []
-    for label in np.unique(np.concatenate([found, true])):
-        right = int(((found == label) & (true == label)).sum())
-        said, rows = int((found == label).sum()), int((true == label).sum())
-        entries.append(
-            {
-                "label": label.item() if hasattr(label, "item") else label,
-                "rows": rows,
-                "precision": right / said if said else None,
-                "recall": right / rows if rows else None,
-                "known": bool(np.isin(label, _as_kind_of(svm.classes_, y)[0])) or str(label) in known,
-            }
-        )
-    return entries
+    names, number = np.unique(np.concatenate([found, true]), return_inverse=True)
+    said_as, truly = number[: len(found)], number[len(found) :]
+    said, rows, right = (
+        np.bincount(k, minlength=names.size).tolist() for k in (said_as, truly, truly[said_as == truly])
+    )
+    is_known = np.isin(names, _as_kind_of(svm.classes_, y)[0])
+    return [
+        {
+            "label": label,
+            "rows": rows[k],
+            "precision": right[k] / said[k] if said[k] else None,
+            "recall": right[k] / rows[k] if rows[k] else None,
+            "known": bool(is_known[k]) or str(label) in known,
+        }
+        for k, label in enumerate(names.tolist())
+    ]
 
 
 def _percent(share: float | None) -> str:
