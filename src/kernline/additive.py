@@ -154,7 +154,7 @@ class AdditiveSVC(OneAgainstRest):
         """Fit to X, (n_samples, n_features) dense or sparse, and labels y; `sample_weight` is a factor of C."""
         data = Labelled.of(self, X, y, sample_weight)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        prepared = prepare(self, self.kernel, data.X, data.weight, seed)
+        prepared = prepare(self, self.kernel, data.X, data.weight, seed, len(data.signs))
         cost = costs(self.C, data.weights)
         progress = FitProgress(self, data.names, self.max_iter, int(self.verbose))
         results = self._solve([prepared.problem(sign, cost) for sign in data.signs], progress, seed)

@@ -135,7 +135,7 @@ class AdditiveSVCCV(AdditiveSVC):
         scores = np.full((len(choices), Cs.size, len(folds)), np.nan)
         best: tuple[float, int] = (-np.inf, 0)  # mean score, and minus the number of its C
         for k, kernel in enumerate(choices):
-            candidate = prepare(self, kernel, data.X, data.weight, seed)
+            candidate = prepare(self, kernel, data.X, data.weight, seed, len(data.signs))
             path = Path(candidate, folds, data, Cs)
             scores[k] = follow(self, path, scoring, progress, seed, k * len(tasks) // len(choices))
             found = highest(scores[k])

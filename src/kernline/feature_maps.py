@@ -16,6 +16,7 @@ from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, v
 
 from . import kernels, pairwise, tables, validation
 from .encoding import ColumnRange, Encoder
+from .memory import COLUMN_BYTES, check_width
 from .nystrom import KERNEL_CONSTRAINTS, fit_map
 from .points import precision_of
 from .tables.explicit import explicit_pair
@@ -76,6 +77,7 @@ class AdditiveKernelMap(TransformerMixin, BaseEstimator):
         X = validate_data(self, X, accept_sparse="csr", accept_large_sparse=True, dtype="numeric")
         X = validation.canonical(X)
         kernel = kernels.get(self.kernel)
+        check_width(self, X, COLUMN_BYTES)
         found = ColumnRange.of(X)
         validation.check_values(self, found, kernel, "max", sparse=sp.issparse(X))
         pair = self._pair(kernel)

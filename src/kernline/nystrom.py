@@ -22,6 +22,7 @@ from .classifier import OneAgainstRest
 from .cross_validation import Fold, Path, Scoring, folds_of, follow, highest, increasing
 from .encoding import EncodedData
 from .landmarks import LandmarkMap, blocks, run_blocks, values
+from .memory import COLUMN_BYTES, check_width
 from .native import row_norms
 from .pairwise import PairKernel
 from .points import Points
@@ -346,6 +347,7 @@ def fit_map(
 
 def _kernel(model: Any, X: Any, gamma: float | str) -> PairKernel:
     """The model's kernel, with γ as a number."""
+    _check_width(model, X)
     kernel = pairwise.get(model.kernel, model.degree, model.coef0)
     validation.check_rows(model, X, kernel.nonnegative_for)
     return kernel.with_gamma(kernel.scale(X, _sample(X)) if gamma == "scale" else float(gamma))
@@ -364,6 +366,13 @@ def _landmarks(
     given = validation.canonical(given)
     validation.check_rows(model, given, kernel.nonnegative_for)
     return Points.of(given, centred=not sp.issparse(X))
+
+
+def _check_width(model: Any, X: Any) -> None:
+    """Centres of k-means are dense, and it holds six times their float32 values; other landmarks are rows of X."""
+    n_basis = min(model.n_basis or basis_of.DEFAULT_SIZE, X.shape[0])
+    centred = sp.issparse(X) and isinstance(model.basis, str) and model.basis == "kmeans" and n_basis < X.shape[0]
+    check_width(model, X, COLUMN_BYTES + (6 * 4 * n_basis if centred else 0))
 
 
 def _sample(X: Any) -> Any:

@@ -11,6 +11,7 @@ from sklearn.utils.class_weight import compute_class_weight
 
 from . import kernels, tables, validation
 from .encoding import ColumnRange, EncodedData, Encoder, sample_of_values
+from .memory import COLUMN_BYTES, check_width
 from .native import row_norms
 from .solvers import BinaryProblem
 from .threads import thread_count
@@ -81,8 +82,9 @@ class Labelled:
         return cls(X, y, weight, classes, number, weights, *one_against_rest(classes, number))
 
 
-def prepare(model: Any, kernel_of_model: Any, X: Any, weight: Array | None, seed: int) -> Prepared:
-    """Encode X for one kernel, with the settings of the estimator `model`."""
+def prepare(model: Any, kernel_of_model: Any, X: Any, weight: Array | None, seed: int, n_problems: int = 1) -> Prepared:
+    """Encode X for one kernel and so many problems, with the settings of the estimator `model`."""
+    check_width(model, X, COLUMN_BYTES)
     kernel = kernels.get(kernel_of_model, model.p)
     n_threads = thread_count(model.n_jobs)
     found = ColumnRange.of(X, n_threads)
@@ -91,6 +93,8 @@ def prepare(model: Any, kernel_of_model: Any, X: Any, weight: Array | None, seed
     by_values = getattr(method, "spacing", None) == "quantile"
     values = sample_of_values(X, found, model.scale, seed) if by_values else None
     pair = tables.build(kernel, method, values=values)
+    # Float32 weights: those of the solver, of all problems, and as the core reads them.
+    check_width(model, X, COLUMN_BYTES + 3 * 4 * pair.width * n_problems)
     encoder = Encoder.fit(
         X,
         pair,
