@@ -9,6 +9,7 @@ import typer
 
 from .. import __version__
 from .bench import bench
+from .habits import Habitual
 from .inspection import convert, export, inspect
 from .named import app as named
 from .prediction import evaluate, predict
@@ -23,7 +24,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (train, predict, evaluate, inspect, cv, convert, export, bench):
-    app.command()(command)
+    app.command(cls=Habitual)(command)
 app.add_typer(named, name="datasets")
 
 
