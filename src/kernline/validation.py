@@ -152,7 +152,8 @@ def check_classes(estimator: Any, y: NDArray[Any]) -> tuple[NDArray[Any], NDArra
     classes, number = np.unique(y, return_inverse=True)
     if classes.size < 2:
         raise ValueError(
-            f"{type(estimator).__name__} needs samples of at least two classes; y holds one class only: {classes[0]!r}."
+            f"{type(estimator).__name__} needs samples of at least two classes; y holds one class only: "
+            f"{classes.tolist()[0]!r}."
         )
     return classes, number
 

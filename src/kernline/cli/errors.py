@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -46,12 +47,30 @@ def explained(fail: Callable[[str, int], None]) -> Iterator[None]:
     except KeyboardInterrupt:
         fail("interrupted; nothing was written", ExitCode.INTERRUPTED)
     except (ValueError, OSError) as error:
-        fail("\n".join([_text(error), *getattr(error, "__notes__", [])]), _code(error))
+        fail(as_options("\n".join([_text(error), *getattr(error, "__notes__", [])])), _code(error))
     except Exception as error:
         if os.environ.get("KERNLINE_DEBUG"):
             raise
         what = f"{type(error).__name__}: {error}".replace("\n", " ")
         fail(f"a fault of ours: {what}. Please report it, with what KERNLINE_DEBUG=1 shows.", ExitCode.FAULT)
+
+
+# What the library calls a parameter has an option here, or goes by -p.
+_OPTIONS = ("columns", "format", "gamma", "kernel", "loss", "name", "scale", "solver", "target", "tol")
+_PARAMETERS = ("approximation", "basis", "budget", "coef0", "degree", "intercept_scaling", "max_iter", "n_basis", "p")
+_PHRASES = {
+    r"\bzero_based=(True)?": "--zero-based",
+    rf"\b({'|'.join(_OPTIONS)})=(?:'([^']*)'|([\d.e+-]*\d)?)": r"--\1 \2\3",
+    rf"(?<!-p )\b({'|'.join(_PARAMETERS)})=": r"-p \1=",
+    r"Pass a dense array \(X\.toarray\(\)\)": "Write it as a table first, by kernline convert",
+}
+
+
+def as_options(text: str) -> str:
+    """A message of the library in the words of the command line: scale='rank' as --scale rank."""
+    for pattern, words in _PHRASES.items():
+        text = re.sub(pattern, words, text)
+    return re.sub(r"(--\w+) (?=[,. ])", r"\1", text)
 
 
 def _forget_stdout() -> None:

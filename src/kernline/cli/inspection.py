@@ -105,6 +105,9 @@ def export(
     model: Annotated[str, typer.Argument(metavar="MODEL", help="A model file.")],
     output: Annotated[str, typer.Argument(metavar="OUTPUT", help="Its name tells the form: .onnx, .h, .json, .csv.")],
     to: Annotated[str | None, typer.Option("--to", help="onnx, c, json or csv, if the name does not tell.")] = None,
+    name: Annotated[
+        str | None, typer.Option("--name", help="What names in C begin with; default: as the file.")
+    ] = None,
     quiet: opt.Quiet = False,
     json: opt.Json = False,
 ) -> None:
@@ -120,11 +123,13 @@ def export(
         form = to or _EXPORTS.get(path.suffix.lower())
         if form not in _EXPORTS.values():
             raise UsageError(f"{output}: cannot tell the form. Pass --to onnx, c, json or csv.")
+        if name is not None and form != "c":
+            raise UsageError(f"--name is for names in C; {output} has none.")
         check_writable(path)
         svm = load_model(model)
         from .. import export as forms
 
-        getattr(forms, f"to_{form}")(svm, path)
+        getattr(forms, f"to_{form}")(svm, path, **({"name": name} if name is not None else {}))
         size = path.stat().st_size
         out.result({"output": output, "form": form, "bytes": size}, [] if quiet else [f"{output}: {size:,} bytes"])
 

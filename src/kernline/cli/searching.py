@@ -53,6 +53,28 @@ class LandmarkSearch:
         return _told(tried, {"gamma": model.gamma, "C": model.C, "score": model.best_score_})
 
 
+@dataclass(frozen=True)
+class BudgetSearch:
+    """C of a BudgetedSVC, which has no search of its own, by scikit-learn's."""
+
+    model: Any
+    Cs: list[float]
+    folds: int
+    scoring: str | None
+
+    def run(self, content: Any) -> Found:
+        """Search, and refit to all rows."""
+        from sklearn.base import clone
+        from sklearn.model_selection import GridSearchCV
+
+        search = GridSearchCV(clone(self.model), {"C": self.Cs}, cv=self.folds, scoring=self.scoring, refit=False)
+        search.fit(content.X, content.y)
+        self.model.set_params(**search.best_params_).fit(content.X, content.y)
+        means = search.cv_results_["mean_test_score"]
+        tried = [{"C": C, "score": float(score)} for C, score in zip(self.Cs, means, strict=True)]
+        return _told(tried, {"C": self.model.C, "score": float(search.best_score_)})
+
+
 def _told(tried: list[dict[str, Any]], best: dict[str, Any]) -> Found:
     """What is not a number was not tried: the scores had fallen already."""
     tried = [row for row in tried if row["score"] == row["score"]]
