@@ -6,6 +6,13 @@ from typing import Annotated
 
 import typer
 
+
+def _check_threads(threads: int) -> int:
+    if threads == 0:
+        raise typer.BadParameter("0 threads do no work; give 1 or more, or -1 for all.")
+    return threads
+
+
 DataFile = Annotated[
     str,
     typer.Argument(metavar="DATA", help="LIBSVM, CSV, Parquet, Arrow or NumPy file; - for standard input; @NAME."),
@@ -27,6 +34,10 @@ ZeroBased = Annotated[
     typer.Option("--zero-based/--one-based", help="Where LIBSVM indices begin."),
 ]
 SkipBad = Annotated[bool, typer.Option("--skip-bad", help="Leave out lines that cannot be read.")]
-Threads = Annotated[int, typer.Option("--threads", "-j", help="Threads; -1: all. Results do not depend on it.")]
+Threads = Annotated[
+    int,
+    typer.Option("--threads", "-j", callback=_check_threads, help="Threads; -1: all. Results do not depend on it."),
+]
+Force = Annotated[bool, typer.Option("--force", help="Overwrite MODEL even if it is no model file.")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Results and errors only.")]
 Json = Annotated[bool, typer.Option("--json", help="One JSON object, for machines.")]

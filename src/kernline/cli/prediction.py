@@ -52,6 +52,7 @@ def predict(
         if path is not None:
             check_writable(path)
         model, data = model_and_data(model, data)
+        _check_output(path, model, data)
         svm = load_model(model)
         check_classifier(svm, model)
         _set_threads(final_step(svm), threads)
@@ -117,6 +118,12 @@ def evaluate(
             ]
             lines += ["", *table(["class", "rows", "precision", "recall"], rows)]
         out.result(record | {"classes": classes}, lines)
+
+
+def _check_output(path: Path | None, *inputs: str) -> None:
+    for given in inputs:
+        if path is not None and path.is_file() and Path(given).exists() and path.samefile(given):
+            raise UsageError(f"OUTPUT would overwrite {given}. Name another file.")
 
 
 def _set_threads(svm: Any, threads: int) -> None:

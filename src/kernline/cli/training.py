@@ -11,10 +11,10 @@ import typer
 
 from . import estimators
 from . import options as opt
-from .data import Reading
+from .data import Reading, is_model
 from .errors import ExitCode, UsageError
 from .output import Output, check_writable
-from .watch import can_watch, watched
+from .watch import Watch, can_watch, watched
 
 KernelOption = typer.Option(
     "--kernel",
@@ -78,6 +78,7 @@ def train(
     class_weight: Weights = None,
     param: Parameters = None,
     seed: Seed = 0,
+    force: opt.Force = False,
     keep: Annotated[bool, typer.Option("--keep", help="On Ctrl-C, save the model as far as it got.")] = False,
     format: opt.Format = "auto",
     target: opt.Target = None,
@@ -98,7 +99,7 @@ def train(
     """
     out, begun = Output(quiet=quiet, json=json), time.perf_counter()
     with out.working():
-        target_file = _model_file(data, model)
+        target_file = _model_file(data, model, force)
         name = estimators.kernel_name(kernel)
         cls = estimators.estimator_class(estimator, name)
         loss, solver = estimators.loss_and_solver(solver, loss)
@@ -113,19 +114,23 @@ def train(
         svm.set_params(**({"class_weight": estimators.class_weights(class_weight, content.y)} if class_weight else {}))
         read_seconds = time.perf_counter() - begun
         out.note(f"Training {cls.__name__} on {content.X.shape[0]:,} × {content.X.shape[1]:,}")
-        interrupted = _fit(out, svm, content, keep)
+        watch = _fit(out, svm, content, keep)
         _save(svm, content, target_file)
         total = time.perf_counter() - begun
         record = {
             "model": str(target_file),
             **_description(svm, content),
-            "interrupted": interrupted,
+            "interrupted": watch.stopping,
+            "cut_short": watch.n_cut,
             "seconds": {"read": read_seconds, "total": total},
         }
         line = f"{target_file}: {cls.__name__}, {len(svm.classes_)} classes, {total:.2f} s"
         out.result(record, [] if quiet else [line])
-    if interrupted:
-        out.note("Interrupted: this is the model as far as it got.")
+    if watch.stopping:
+        out.note(
+            f"Interrupted: {watch.n_cut} of {watch.n_problems} problems were cut short, those not yet begun after an "
+            "epoch. Their classes are told worse than after a fit to the end."
+        )
         raise typer.Exit(ExitCode.INTERRUPTED)
 
 
@@ -151,6 +156,7 @@ def cv(
     param: Parameters = None,
     scoring: Annotated[str | None, typer.Option("--scoring", help="A scorer of scikit-learn's.")] = None,
     seed: Seed = 0,
+    force: opt.Force = False,
     format: opt.Format = "auto",
     target: opt.Target = None,
     columns: opt.Columns = None,
@@ -170,7 +176,7 @@ def cv(
     """
     out, begun = Output(quiet=quiet, json=json), time.perf_counter()
     with out.working():
-        target_file = _model_file(data, model) if model is not None else None
+        target_file = _model_file(data, model, force) if model is not None else None
         names = [estimators.kernel_name(name) for name in kernel or []]
         classes = {estimators.estimator_class(estimator, name) for name in names or [None]}
         if len(classes) > 1:
@@ -197,11 +203,11 @@ def cv(
 def _searcher(
     cls: Any, names: list[Any], Cs: Any, folds: int, scoring: str | None, given: dict[str, Any], extra: list[str]
 ) -> Any:
-    from .searching import AdditiveSearch, LandmarkSearch
+    from .searching import AdditiveSearch, BudgetSearch, LandmarkSearch
 
     Cs = sorted(set(Cs)) if Cs else None
     if cls.__name__ == "BudgetedSVC":
-        raise UsageError("cv chooses for additive and nystrom; for budgeted, compare trained models by evaluate.")
+        return BudgetSearch(estimators.build(cls, given, extra), Cs or [0.1, 1.0, 10.0, 100.0], folds, scoring)
     if cls.__name__ == "NystromSVC":
         if len(names) > 1:
             raise UsageError("cv takes one kernel by landmarks at a time.")
@@ -213,22 +219,26 @@ def _searcher(
     return AdditiveSearch(estimators.build(kernline.AdditiveSVCCV, given | {"scoring": scoring}, extra))
 
 
-def _model_file(data: str, model: str | None) -> Path:
+def _model_file(data: str, model: str | None, force: bool) -> Path:
     if model is None and data == "-":
         raise UsageError("data from standard input has no name to call the model by: give MODEL.")
     path = Path(model if model is not None else f"{Path(data.removeprefix('@')).name}.kern")
     if data != "-" and path.exists() and Path(data).exists() and path.samefile(data):
         raise UsageError(f"MODEL would overwrite the data, {data}.")
+    if not force and path.is_file() and path.stat().st_size and not is_model(str(path)):
+        raise UsageError(
+            f"{path} exists and is no model file; MODEL is where the model goes. Name another file, or pass --force."
+        )
     check_writable(path)
     return path
 
 
-def _fit(out: Output, svm: Any, content: Any, keep: bool) -> bool:
-    """Fit; returns whether Ctrl-C ended it early."""
+def _fit(out: Output, svm: Any, content: Any, keep: bool) -> Watch:
+    """Fit; returns what was seen of it, and whether Ctrl-C ended it early."""
     with watched(out, svm, keep=keep) as watch, warnings.catch_warnings():
         warnings.simplefilter("default")
         svm.fit(content.X, content.y)
-    return watch.stopping
+    return watch
 
 
 def _save(svm: Any, content: Any, path: Path) -> None:

@@ -23,6 +23,7 @@ class Watch:
         self.bar: Any = None
         self.task: Any = None
         self.n_ended, self.n_problems = 0, 0
+        self.n_cut = 0  # ended by Ctrl-C
         self.epochs = 0
         self.told = time.monotonic()
 
@@ -43,6 +44,7 @@ class Watch:
         """Tell of an epoch or a problem; True ends the problem here."""
         if context.parent is not None and context.max_subtasks:
             self.n_ended += 1
+            self.n_cut += self.stopping
             self._tell(advance=1)
         elif context.parent is not None:
             self.epochs += 1
