@@ -69,10 +69,26 @@ def run_onnx(model, rows, path, input_type="float64"):
     return session.run(["label", "scores"], {"X": rows.astype(input_type)})
 
 
+def tolerance(expected):
+    """1e-5 of each row's largest score, or of 1: near zero, scores are differences of larger numbers."""
+    return 1e-5 * np.maximum(1.0, np.abs(expected.reshape(len(expected), -1)).max(axis=1))
+
+
 def assert_close(found, expected):
-    """To 1e-5 of the scores' size: near zero they are differences of larger numbers."""
+    """Row by row, so that a large score hides no error in other rows."""
     assert found.shape == expected.shape
-    np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5 * np.abs(expected).max())
+    error = np.abs(found - expected).reshape(len(expected), -1).max(axis=1)
+    worst = (error / tolerance(expected)).argmax()
+    assert (error <= tolerance(expected)).all(), f"row {worst}: {found[worst]}, where {expected[worst]} is right"
+
+
+def assert_same_labels(found, model, rows):
+    """But where the two highest scores are nearer to each other than the tolerance."""
+    scores = model.decision_function(rows)
+    margin = np.abs(scores) if scores.ndim == 1 else np.diff(np.sort(scores, axis=1)[:, -2:], axis=1)[:, 0]
+    clear = margin > 2.0 * tolerance(scores)
+    assert clear.mean() > 0.9
+    assert (np.asarray(found)[clear] == model.predict(rows)[clear]).all()
 
 
 @pytest.mark.parametrize("input_type", ["float64", "float32"])
@@ -85,7 +101,7 @@ def test_onnx(name, n_classes, input_type, data, tmp_path):
     rows = np.concatenate([rows, X]).astype(input_type)
     label, scores = run_onnx(model, rows, tmp_path / "model.onnx", input_type)
     assert_close(scores, model.decision_function(rows.astype(np.float64)))
-    assert (label == model.predict(rows)).mean() > 0.99
+    assert_same_labels(label, model, rows)
 
 
 @pytest.mark.parametrize("labels", [["ä", "b", "c"], [1.5, 2.0, 3.0], [False, True], [-1, 7]], ids=str)
@@ -138,7 +154,7 @@ def test_c(name, n_classes, data, tmp_path):
     expected = model.decision_function(rows).reshape(len(rows), -1)
     labels, scores = run_c(header, "my_model", rows, expected.shape[1], tmp_path)
     assert_close(scores, expected)
-    assert np.mean([label == str(own) for label, own in zip(labels, model.predict(rows), strict=True)]) > 0.99
+    assert_same_labels([int(label) for label in labels], model, rows)
 
 
 def test_c_labels(data, tmp_path):
@@ -203,3 +219,35 @@ def test_what_cannot_be_exported_is_named(data, tmp_path):
     with pytest.raises(ValueError, match="input_type"):
         kernline.export.to_onnx(rbf, tmp_path / "model", input_type="float16")
     assert os.listdir(tmp_path) == []
+
+
+@pytest.mark.parametrize("input_type", ["float64", "float32"])
+@pytest.mark.parametrize("name", ["rbf", "budgeted"])
+def test_onnx_far_from_the_origin(name, input_type, data, tmp_path):
+    """float32 has three digits for what is behind the point of 100,000: the graph must round where the core does."""
+    X, y, _ = data
+    far = X + 1e5
+    model = fitted(LANDMARKS[name], far, y)
+    rows = far.astype(input_type)
+    label, scores = run_onnx(model, rows, tmp_path / "model.onnx", input_type)
+    assert_close(scores, model.decision_function(rows.astype(np.float64)))
+    assert_same_labels(label, model, rows.astype(np.float64))
+
+
+@pytest.mark.parametrize("scale", ["max", "minmax"])
+def test_linear_far_out_of_range(scale, data, tmp_path):
+    """What float32 could not square is cut off, in dense and sparse rows, in the graph and in C alike."""
+    X, y, _ = data
+    model = fitted(AdditiveSVC("linear", scale=scale), X, y)
+    rows = X[:50] * np.random.default_rng(0).choice([1.0, -1e17, 1e30, 1e40], X[:50].shape)
+    expected = model.decision_function(rows)
+    if scale == "max":
+        assert_close(model.decision_function(sp.csr_array(rows)), expected)
+        assert_close(model.decision_function(np.clip(rows, -1e18, 1e18)), expected)
+    kernline.export.to_c(model, tmp_path / "model.h")
+    labels, scores = run_c(tmp_path / "model.h", "model", rows, 10, tmp_path)
+    assert_close(scores, expected)
+    assert_same_labels([int(label) for label in labels], model, rows)
+    label, scores = run_onnx(model, rows, tmp_path / "model.onnx")
+    assert_close(scores, expected)
+    assert_same_labels(label, model, rows)

@@ -43,6 +43,8 @@ SCALES = ("max", "minmax", "rank")
 # Below this share of non-zeros, words of four bytes are faster to sweep than a byte for every feature, and hold no more
 # than 1.2 bytes a value. Float32 values with columns beside them pay later: dense rows are plain dot products.
 _PACKED_BELOW, _SPARSE_BELOW = 0.3, 0.2
+# Values without a grid are cut off here, as float32 could not square them.
+_FARTHEST = np.float32(1e18)
 
 
 @dataclass(frozen=True)
@@ -250,10 +252,10 @@ class Encoder:
             return replace(data, payload=self.payload.compute(data.cells, write=write))
         if self.grid is None and self._keeps_values():
             if sp.issparse(X):
-                values = np.ascontiguousarray(X.data, dtype=np.float32)
+                values = _within_reach(X.data, write)
                 return EncodedData(X.shape, values, X.indptr.astype(np.int64, copy=False), X.indices)
             if not self.packed:
-                return EncodedData(X.shape, np.ascontiguousarray(X, dtype=np.float32))
+                return EncodedData(X.shape, _within_reach(X, write))
         return self._sparse(X, column_range, n_threads) if self.packed else self._dense(X, n_threads)
 
     def _keeps_values(self) -> bool:
@@ -311,6 +313,15 @@ class Encoder:
 
     def _word_type(self, bits: int) -> tuple[int, type[np.uint32] | type[np.uint64]]:
         return (bits, np.uint32) if self.n_features <= 1 << (32 - bits) else (16, np.uint64)
+
+
+def _within_reach(values: NDArray[Any], write: bool) -> NDArray[np.float32]:
+    """Values as they are, but cut off where the core does so (encode.hpp). Those of a fit are far from there."""
+    with np.errstate(over="ignore"):
+        near = np.ascontiguousarray(values, dtype=np.float32)
+    if not write and near.size and max(-near.min(), near.max()) > _FARTHEST:
+        return np.clip(near, -_FARTHEST, _FARTHEST)
+    return near
 
 
 def _unit(column_range: ColumnRange) -> float:

@@ -223,6 +223,7 @@ def _landmarks(graph: _Graph, x: str, model: NystromSVC) -> str:
 
 
 def _budgeted(graph: _Graph, x: str, model: BudgetedSVC) -> str:
+    x = graph.cast(graph.cast(x, np.float32), np.float64)  # the core takes rows in float32
     vectors = model.support_vectors_.astype(np.float64)
     center = vectors.mean(axis=0) if len(vectors) else np.zeros(vectors.shape[1])
     problem = np.repeat(np.arange(model.n_support_.size), model.n_support_)
