@@ -183,6 +183,53 @@ def test_curves_sum_up_to_the_scores(name, data, tmp_path):
     assert_close(sums, model.decision_function(rows))
 
 
+def score_of(curves, feature, x):
+    """What a reader of the JSON file computes, by what `to_json` says of it."""
+    values, scores = np.array(feature["values"]), np.array(feature["scores"])
+    if curves["between"] == "steps":
+        return scores[:, np.maximum(np.searchsorted(values, x, side="right") - 1, 0)]
+    if curves["extrapolates"]:
+        return scores[:, :1] + np.diff(scores) * (x - values[0]) / np.diff(values)
+    if "edges" in feature:
+        u = np.interp(x, feature["edges"], feature["levels"])
+    elif "factor" in feature:
+        u = (x - feature["offset"]) * feature["factor"]
+    if curves["between"] == "powers":
+        u = np.clip(u, 0.0, 1.0)
+        return np.where(u > 0.0, np.polynomial.polynomial.polyval(np.log(u + 0.05), np.array(feature["powers"]).T), 0.0)
+    if curves["codes"] is not None:
+        code = np.searchsorted(np.float32(curves["codes"]["thresholds"]), np.clip(np.float32(u), 0, 1), side="right")
+        unit = np.array(curves["codes"]["units"])[code]
+        if "edges" in feature:
+            x = np.interp(unit, feature["levels"], feature["edges"])
+        elif feature["factor"]:
+            x = feature["offset"] + unit / feature["factor"]
+    return np.array([np.interp(x, values, score) for score in scores])
+
+
+@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize("name", ADDITIVE)
+def test_json_alone_gives_the_scores(name, whole, data, tmp_path):
+    """In and out of range, and for whole numbers, which often lie where a step begins."""
+    X, y, rows = data
+    X, rows = (X.round(), rows.round()) if whole else (X, rows)
+    model = fitted(ADDITIVE[name], X, y)
+    rows = np.concatenate([new_rows(model, rows), X])
+    kernline.export.to_json(model, tmp_path / "curves.json")
+    curves = json.loads((tmp_path / "curves.json").read_text())
+    assert curves["between"] == {"plame": "steps", "pmsvm": "powers", "hik": "steps"}.get(name, curves["between"])
+    sums = np.tile(curves["intercepts"], (len(rows), 1))
+    for j, feature in enumerate(curves["features"]):
+        sums += score_of(curves, feature, rows[:, j]).T
+    assert_close(sums, model.decision_function(rows))
+
+
+def test_csv_tells_steps(data, tmp_path):
+    X, y, _ = data
+    kernline.export.to_csv(fitted(ADDITIVE["hik"], X, y), tmp_path / "curves.csv")
+    assert (tmp_path / "curves.csv").read_text().startswith("feature,from,0,")
+
+
 def test_csv_and_json_tell_the_same(data, tmp_path):
     pd = pytest.importorskip("pandas")
     X, y, _ = data
