@@ -3,7 +3,6 @@
 import json
 import os
 import struct
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -21,8 +20,6 @@ from kernline import AdditiveSVC, AdditiveSVCCV, BudgetedSVC, NystromMap, Nystro
 from kernline.feature_maps import AdditiveKernelMap
 from kernline.io.model_files import FORMAT
 from kernline.io.tensor_file import TensorFile, write_tensors
-
-GOLDEN = Path(__file__).parent / "golden"
 
 MODELS = {
     "hats": AdditiveSVC(),
@@ -233,17 +230,6 @@ def test_skops(data):
         content = skops.dumps(model.fit(X, y))
         again = skops.loads(content, trusted=skops.get_untrusted_types(data=content))
         np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
-
-
-# Files of earlier versions, which every later one must read. Beside each are rows, and the scores it gave them.
-
-
-@pytest.mark.parametrize("path", sorted(GOLDEN.glob("*.kern")), ids=lambda path: path.stem)
-def test_golden_files(path):
-    expected = np.load(path.with_suffix(".npz"))
-    model = kernline.load(path)
-    np.testing.assert_allclose(model.decision_function(expected["X"]), expected["scores"], rtol=1e-5, atol=1e-6)
-    np.testing.assert_array_equal(model.predict(expected["X"]), expected["labels"])
 
 
 # What others made up. `forged` writes a file with the right digests, after a change to what it says.
