@@ -12,7 +12,7 @@ from . import options as opt
 from .data import Reading, is_model, load_model
 from .errors import UsageError
 from .models import before_final_step, described, final_step
-from .output import Output, atomic, check_writable, table
+from .output import Output, check_writable, table
 
 _EXPORTS = {".onnx": "onnx", ".h": "c", ".c": "c", ".json": "json", ".csv": "csv"}
 _MANY = 20
@@ -82,6 +82,7 @@ def convert(
     out = Output(quiet=quiet, json=json)
     with out.working():
         from .. import io
+        from ..io.atomic import replacing
 
         io.format_of(output, to)
         path = Path(output)
@@ -94,7 +95,7 @@ def convert(
             io.write(sys.stdout.buffer, content.X, content.y, **options)
             sys.stdout.buffer.flush()
             return
-        with atomic(path) as stream:
+        with replacing(path) as stream:
             io.write(stream, content.X, content.y, **options)
         rows, features = content.X.shape
         record = {"output": output, "rows": rows, "features": features, "skipped_lines": content.n_skipped}

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Any, BinaryIO, NoReturn
+from typing import Any, NoReturn
 
 import typer
 
@@ -83,15 +83,6 @@ def table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[str]:
         ).rstrip()
         for row in cells
     ]
-
-
-@contextmanager
-def atomic(path: Path) -> Iterator[BinaryIO]:
-    """Open a file that is whole in the end, or as it was; a device or a pipe is written to as it is."""
-    from ..io.atomic import replacing
-
-    with path.open("wb") if path.exists() and not path.is_file() else replacing(path) as file:
-        yield file
 
 
 def check_writable(path: Path) -> None:

@@ -13,7 +13,7 @@ from .data import Reading, load_model, model_and_data
 from .errors import UsageError
 from .models import check_classifier, final_step
 from .models import scores as scores_of
-from .output import Output, atomic, check_writable, table
+from .output import Output, check_writable, table
 
 _MANY_CLASSES = 50
 
@@ -73,7 +73,9 @@ def predict(
             if line:
                 out.note(line)
             return
-        with atomic(path) as file:
+        from ..io.atomic import replacing
+
+        with replacing(path) as file:
             file.write(lines.encode())
         out.result(record | {"output": str(path)}, [] if quiet or not line else [line])
 

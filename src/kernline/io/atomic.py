@@ -1,4 +1,4 @@
-"""Files that are either whole or not there."""
+"""Files that are either whole or not there. What is no file, a device or a pipe, is written to as it is."""
 
 from __future__ import annotations
 
@@ -11,7 +11,14 @@ from typing import BinaryIO
 
 @contextmanager
 def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """Open a file that takes the place of `path` once all of it is on the disk; after an error, nothing has changed."""
+    """Open a file that takes the place of `path` once all of it is on the disk; after an error, nothing has changed.
+
+    A device or a pipe stays what it is: nothing may take the place of /dev/null.
+    """
+    if os.path.exists(path) and not os.path.isfile(path):
+        with open(path, "wb") as file:
+            yield file
+        return
     target = os.path.realpath(path)  # a link stays one
     temporary = f"{target}.{secrets.token_hex(4)}.tmp"
     try:
