@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -101,6 +102,8 @@ class Reading:
 
 def is_model(path: str) -> bool:
     """Whether this is a model file, by how it begins: the length of a header, and its brace."""
+    if not os.path.isfile(path):  # what is read from a pipe to find out would be lost to who reads the data
+        return False
     try:
         with open(path, "rb") as stream:
             start = stream.read(9)

@@ -12,6 +12,7 @@ import io
 import lzma
 import os
 import queue
+import stat
 import sys
 import threading
 import zlib
@@ -60,7 +61,7 @@ class Source:
     stream: Any  # buffered
     size: int = 0
     compressed: bool = False
-    path: Path | None = None  # where it lies, if it is a plain file
+    path: Path | None = None  # where it lies, if it is a file, and not compressed
 
     def readahead(self) -> Any:
         """Decompress in a thread of its own, while another is busy with what came before."""
@@ -80,7 +81,9 @@ def open_source(path: PathLike) -> Iterator[Source]:
     """Open for reading; what was open before stays open."""
     if isinstance(path, str | os.PathLike) and os.fspath(path) != "-":
         with open(path, "rb", buffering=0) as file:
-            yield _source(os.fspath(path), file, Path(path))
+            # Who opens a pipe or a device anew does not find again what was read from it.
+            is_file = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
+            yield _source(os.fspath(path), file, Path(path) if is_file else None)
     else:
         stream: Any = sys.stdin.buffer if isinstance(path, str | os.PathLike) else path
         name = "standard input" if stream is sys.stdin.buffer else str(getattr(stream, "name", "stream"))

@@ -1,0 +1,79 @@
+"""Data on the command line: pipes by their path, tables without a header, conversion without loss."""
+
+import json
+import os
+import stat
+import subprocess
+import sys
+from importlib.util import find_spec
+
+import pytest
+
+pytest.importorskip("typer")
+from sklearn.datasets import dump_svmlight_file, load_iris
+from typer.testing import CliRunner
+
+import kernline
+from kernline.cli.app import app
+
+needs_pyarrow = pytest.mark.skipif(find_spec("pyarrow") is None, reason="needs pyarrow, of kernline[io]")
+needs_fifo = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system has no named pipes")
+
+
+def run(*arguments):
+    return CliRunner().invoke(app, [str(argument) for argument in arguments])
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A working folder with iris as LIBSVM, and as the UCI archive has it: numbers and names, without a header."""
+    monkeypatch.chdir(tmp_path)
+    X, y = load_iris(return_X_y=True)
+    dump_svmlight_file(X, y, "iris.svm", zero_based=False)
+    names = load_iris().target_names[y]
+    rows = [",".join([*map(str, row), name]) for row, name in zip(X.tolist(), names, strict=True)]
+    (tmp_path / "iris.data.csv").write_text("\n".join(rows) + "\n")
+    kernline.save(kernline.AdditiveSVC(C=10.0, random_state=0).fit(X, y), "model.kern")
+    return tmp_path
+
+
+def piped(source, *arguments):
+    """Run a command whose argument PIPE is a named pipe, into which `source` is written."""
+    os.mkfifo("PIPE")
+    with subprocess.Popen(["dd", f"if={source}", "of=PIPE", "status=none"]) as writer:
+        command = [sys.executable, "-m", "kernline", *map(str, arguments)]
+        ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
+        writer.kill()
+    os.unlink("PIPE")
+    assert ended.returncode == 0, ended.stderr
+    return ended.stdout
+
+
+@needs_fifo
+class TestPipes:
+    def test_no_row_is_lost(self, folder):
+        (folder / "aligned.svm").write_text("1 1:0.5\n" * 100_000)
+        assert json.loads(piped("aligned.svm", "inspect", "PIPE", "--json"))["rows"] == 100_000
+
+    @pytest.mark.parametrize("arguments", [("PIPE", "model.kern"), ("model.kern", "PIPE")])
+    def test_predict_in_either_order(self, folder, arguments):
+        assert piped("iris.svm", "predict", *arguments) == run("predict", "model.kern", "iris.svm").stdout
+
+    @needs_pyarrow
+    def test_parquet(self, folder):
+        assert run("convert", "iris.svm", "iris.parquet").exit_code == 0
+        record = json.loads(piped("iris.parquet", "inspect", "PIPE", "-f", "parquet", "--target", "label", "--json"))
+        assert (record["rows"], record["features"]) == (150, 4)
+
+    @pytest.mark.parametrize(
+        "arguments", [("train", "iris.svm", "PIPE"), ("export", "model.kern", "PIPE", "--to", "json")]
+    )
+    def test_what_is_written_to_stays_a_pipe(self, folder, arguments):
+        os.mkfifo("PIPE")
+        with (folder / "arrived").open("wb") as arrived, subprocess.Popen(["cat", "PIPE"], stdout=arrived) as reader:
+            result = run(*arguments)
+            if not stat.S_ISFIFO(os.stat("PIPE").st_mode):
+                reader.kill()  # or it would wait for ever
+        assert result.exit_code == 0, result.stderr
+        assert stat.S_ISFIFO(os.stat("PIPE").st_mode)
+        assert (folder / "arrived").stat().st_size > 100
