@@ -1,14 +1,6 @@
 """Reading svmlight files. Referees: scikit-learn's reader for matrices and labels, Python's float() for values."""
 
-import bz2
-import gzip
 import io
-import lzma
-import os
-import signal
-import subprocess
-import sys
-import threading
 
 import numpy as np
 import pytest
@@ -375,61 +367,6 @@ def test_any_bytes_are_read_or_refused(junk):
         assert data.X.shape[0] == len(data.y)
 
 
-# Streams
-
-COMPRESSIONS = {".gz": gzip.compress, ".bz2": bz2.compress, ".xz": lzma.compress}
-TEXT = b"1 1:0.5\n2 3:0.25\n" * 20_000
-
-
-def compressed(suffix):
-    if suffix == ".zst":
-        pa = pytest.importorskip("pyarrow")
-        return pa.Codec("zstd").compress(TEXT, asbytes=True)
-    return COMPRESSIONS[suffix](TEXT)
-
-
-@pytest.mark.parametrize("n_jobs", [1, 2])
-@pytest.mark.parametrize("suffix", [*COMPRESSIONS, ".zst"])
-def test_compressed(tmp_path, suffix, n_jobs):
-    path = tmp_path / f"data.svm{suffix}"
-    path.write_bytes(compressed(suffix))
-    for place in (path, str(path), io.BytesIO(path.read_bytes())):
-        X, y, *_ = read(place, n_jobs=n_jobs)
-        assert X.shape == (40_000, 3)
-        assert y[:3].tolist() == [1, 2, 1]
-
-
-@pytest.mark.parametrize("n_jobs", [1, 2])
-@pytest.mark.parametrize("suffix", [*COMPRESSIONS, ".zst"])
-def test_cut_off(tmp_path, suffix, n_jobs):
-    path = tmp_path / f"data.svm{suffix}"
-    content = compressed(suffix)
-    n_threads = threading.active_count()
-    for n in (12, len(content) // 2, len(content) - 1):
-        path.write_bytes(content[:n])
-        with pytest.raises(ValueError, match=r"data.svm.*stream is cut off or damaged"):
-            read(path, n_jobs=n_jobs)
-    damaged = bytearray(content)
-    damaged[len(content) // 2] ^= 0xFF
-    path.write_bytes(damaged)
-    with pytest.raises(ValueError, match=r"data.svm"):
-        read(path, n_jobs=n_jobs)
-    assert threading.active_count() == n_threads
-
-
-def test_a_name_that_promises_too_much(tmp_path):
-    path = tmp_path / "data.svm.gz"
-    for content in (b"", TEXT, bz2.compress(TEXT)):
-        path.write_bytes(content)
-        with pytest.raises(ValueError, match=r"data.svm.gz is not compressed by gzip, as its name says"):
-            read(path)
-
-
-def test_no_file(tmp_path):
-    with pytest.raises(FileNotFoundError):
-        read(tmp_path / "none.svm")
-
-
 def test_byte_order_mark():
     assert read_text(b"\xef\xbb\xbf1 1:1\n2 1:1").y.tolist() == [1, 2]
 
@@ -439,39 +376,6 @@ def test_no_rows(content):
     X, y, *_ = read_text(content)
     assert X.shape == (0, 0)
     assert y.shape == (0,)
-
-
-@pytest.mark.parametrize("compress", [bytes, gzip.compress])
-def test_standard_input(compress):
-    code = "from kernline.io import read; X, y, *_ = read('-'); print(X.shape, y.sum())"
-    run = subprocess.run([sys.executable, "-c", code], input=compress(TEXT), capture_output=True, check=True)
-    assert run.stdout.decode().split() == ["(40000,", "3)", "60000"]
-    bad = subprocess.run([sys.executable, "-c", code], input=b"1 x", capture_output=True, check=False)
-    assert b"standard input:1: expected index:value, found 'x'" in bad.stderr
-
-
-def test_the_callers_stream_stays_open():
-    stream = io.BytesIO(b"1 1:1\n")
-    read(stream)
-    assert not stream.closed
-
-
-def test_interrupted():
-    """Ctrl-C in the middle of a stream without end is heard."""
-
-    class Forever(io.RawIOBase):
-        def readinto(self, buffer):
-            block = TEXT[: len(buffer) // 8 * 8] if len(buffer) < len(TEXT) else TEXT
-            buffer[: len(block)] = block
-            return len(block)
-
-    timer = threading.Timer(0.5, lambda: os.kill(os.getpid(), signal.SIGINT))
-    timer.start()
-    try:
-        with pytest.raises(KeyboardInterrupt):
-            read(Forever(), on_error="skip", n_jobs=2)
-    finally:
-        timer.join()
 
 
 # Codes

@@ -38,6 +38,56 @@ def _open_zstd(raw: Any) -> Any:
         return pa.CompressedInputStream(pa.PythonFile(raw, mode="r"), "zstd")
 
 
+class _Members:
+    """What members of bzip2 or xz hold, one after another to the end, with nothing else between or after them.
+
+    BZ2File and LZMAFile take whatever is no member for the end: a flipped bit where a member begins would cut the data
+    there, without a word.
+    """
+
+    _BLOCK = 1 << 16
+
+    def __init__(self, raw: Any, new_member: Callable[[], Any], *, is_padded: bool = False) -> None:
+        self.raw, self.new_member, self.is_padded = raw, new_member, is_padded
+        self.member = new_member()
+
+    def readinto(self, buffer: Any) -> int:
+        """Some bytes, none only at the end."""
+        content = b""
+        while not content:
+            if self.member.eof:
+                compressed = self._next()
+                if not compressed:
+                    return 0
+                self.member = self.new_member()
+            elif self.member.needs_input:
+                compressed = self.raw.read1(self._BLOCK)
+                if not compressed:
+                    raise EOFError("it ends before its end is marked")
+            else:
+                compressed = b""
+            content = self.member.decompress(compressed, len(buffer))
+        buffer[: len(content)] = content
+        return len(content)
+
+    def _next(self) -> bytes:
+        """How the next member begins; nothing if there is none. Between those of xz there may be words of zeros."""
+        rest: bytes = self.member.unused_data or self.raw.read1(self._BLOCK)
+        if not self.is_padded:
+            return rest
+        n_zeros = 0
+        while rest:
+            begun = rest.lstrip(b"\0")
+            n_zeros += len(rest) - len(begun)
+            if begun:
+                rest = begun
+                break
+            rest = self.raw.read1(self._BLOCK)
+        if n_zeros % 4:
+            raise EOFError(f"{n_zeros} zeros follow a member, and only multiples of four may")
+        return rest
+
+
 @dataclass(frozen=True)
 class _Compression:
     name: str
@@ -47,8 +97,12 @@ class _Compression:
 
 _COMPRESSIONS = {
     ".gz": _Compression("gzip", b"\x1f\x8b", lambda raw: gzip.GzipFile(fileobj=raw)),
-    ".bz2": _Compression("bzip2", b"BZh", bz2.BZ2File),
-    ".xz": _Compression("xz", b"\xfd7zXZ\x00", lzma.LZMAFile),
+    ".bz2": _Compression("bzip2", b"BZh", lambda raw: _Members(raw, bz2.BZ2Decompressor)),
+    ".xz": _Compression(
+        "xz",
+        b"\xfd7zXZ\x00",
+        lambda raw: _Members(raw, lambda: lzma.LZMADecompressor(lzma.FORMAT_XZ), is_padded=True),
+    ),
     ".zst": _Compression("zstd", b"\x28\xb5\x2f\xfd", _open_zstd),
 }
 
