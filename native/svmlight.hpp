@@ -83,6 +83,12 @@ inline bool is_text(std::string_view text) {
   return true;
 }
 
+// A whole number without point or exponent. From 2^53 on, doubles are further apart than these, and two labels could become one.
+inline bool is_digits(std::string_view text) {
+  if (text.starts_with('-') || text.starts_with('+')) text.remove_prefix(1);
+  return std::all_of(text.begin(), text.end(), is_digit);
+}
+
 class SvmlightPart {
  public:
   static constexpr std::size_t longest_label = 255;
@@ -185,7 +191,7 @@ class SvmlightPart {
     if (text.empty()) return fail("expected a label between commas, found none");
     double value = 0.0;
     const char* const end = read_number(text.data(), value);
-    const bool numeric = end == text.data() + text.size() && std::isfinite(value);
+    const bool numeric = end == text.data() + text.size() && std::isfinite(value) && !(std::abs(value) >= 0x1p53 && is_digits(text));
     if (!numeric && text.size() > longest_label) return fail("expected a label of at most 255 bytes, found " + shown(text));
     if (!numeric && !is_text(text)) return fail("expected a label, found what is not text: " + shown(text));
     labels.push_back(value);

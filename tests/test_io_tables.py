@@ -157,6 +157,23 @@ def test_names_are_told_from_numbers(text, names, y):
 
 
 @needs_pyarrow
+@pytest.mark.parametrize(
+    "labels",
+    [
+        ["1_0", "10"],
+        ["9007199254740993", "9007199254740992"],
+        ["-9007199254740993", "1"],
+        ["\u0661", "1"],  # another script's digit, which Python takes for 1
+        ["1e400", "1"],
+        ["9" * 5000, "1"],
+    ],
+)
+def test_labels_that_would_become_one_stay_text(labels):
+    text = "a,y\n" + "".join(f"1,{label}\n" for label in labels)
+    assert read(io.BytesIO(text.encode()), format="csv", target="y").y.tolist() == labels
+
+
+@needs_pyarrow
 @pytest.mark.parametrize("name", WRITERS)
 def test_straight_into_codes(tmp_path, frame, name):
     """In several batches; the columns have negative values, so that zeros have codes."""
