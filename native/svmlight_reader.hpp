@@ -4,6 +4,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <cstring>
 #include <limits>
@@ -23,7 +24,8 @@ class SvmlightReader {
   static constexpr std::size_t padding = 16;  // bytes after the text that can be written to
 
   explicit SvmlightReader(const SvmlightOptions& options) : options_(options) {
-    options_.largest_value = static_cast<double>(std::numeric_limits<Value>::max());
+    // What rounds to the largest float still is one: FLT_MAX is printed as 3.4028235e38, which lies beyond it.
+    if constexpr (sizeof(Value) == sizeof(float)) options_.largest_value = std::nextafter(0x1.ffffffp127, 0.0);
     if (options_.base == IndexBase::zero) shift_ = 0;
     row_start_.push_back(0);
   }

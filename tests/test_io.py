@@ -100,7 +100,7 @@ def test_hard_numbers(text):
 
 
 def test_float32_is_rounded_as_numpy_does():
-    texts = ["0.1", "3.4028234e38", "1e-46", "16777217"]
+    texts = ["0.1", "3.4028234e38", "3.4028235e38", "-3.4028235677973362e38", "1e-46", "16777217"]
     X, *_ = read_text("".join(f"0 1:{text}\n" for text in texts), dtype=np.float32)
     assert X.dtype == np.float32
     assert np.array_equal(X.data, np.array([float(text) for text in texts]).astype(np.float32))
@@ -231,6 +231,11 @@ ERRORS = [
     ("1 1:-INF", {}, "value '-INF' is not a finite number (column 3)"),
     ("1 1:1e309", {}, "value '1e309' is not a finite number (column 3)"),
     ("1 1:1e308", {"dtype": np.float32}, "value '1e308' is too large for float32 (column 3)"),
+    (
+        "1 1:3.4028235677973366e38",  # half way between the largest float and what would be the next
+        {"dtype": np.float32},
+        "value '3.4028235677973366e38' is too large for float32 (column 3)",
+    ),
     ("1 1:1 1:2", {}, "index 1 after 1: indices must increase (column 7)"),
     ("1 3:1 2:2", {}, "index 2 after 3: indices must increase (column 7)"),
     ("1 9223372036854775808:1", {}, "index 9223372036854775808 is too large (column 3)"),
@@ -307,6 +312,8 @@ def test_zero_found_after_an_index_that_is_then_too_large():
         ({"on_error": "ignore"}, "on_error must be 'raise' or 'skip', not 'ignore'"),
         ({"target": "y"}, "target= means nothing in a file of format 'svmlight'"),
         ({"columns": ["a"]}, "columns= means nothing in a file of format 'svmlight'"),
+        ({"n_features": 0}, "n_features must be at least 1, or None for as many as there are, not 0"),
+        ({"n_features": -5}, "n_features must be at least 1, or None for as many as there are, not -5"),
         ({"format": "csv", "n_features": 3}, "n_features= means nothing in a file of format 'csv'"),
         ({"format": "csv", "multilabel": True}, "multilabel= means nothing in a file of format 'csv'"),
     ],

@@ -107,6 +107,8 @@ def read(
         raise ValueError(f"dtype must be float32 or float64, not {dtype}.")
     if on_error not in ("raise", "skip"):
         raise ValueError(f"on_error must be 'raise' or 'skip', not {on_error!r}.")
+    if n_features is not None and n_features < 1:
+        raise ValueError(f"n_features must be at least 1, or None for as many as there are, not {n_features}.")
     if encoder is not None and n_features not in (None, encoder.n_features):
         raise ValueError(f"n_features={n_features}, and the encoder was fitted on {encoder.n_features}.")
     n_threads = thread_count(n_jobs)
