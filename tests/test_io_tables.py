@@ -122,11 +122,51 @@ def test_dictionaries_truth_and_row_names(tmp_path):
         ("", {}, "stream:1: expected the names of columns, found nothing"),
         (b"\xff\xfe\n", {}, "stream:1: expected names or numbers of columns"),
         ('"a,b\n1,2', {}, "stream:1: expected names or numbers of columns"),
+        ("a,b\n1,0\n\n\r\n\n2,x\n", {}, "stream:6: column 'b' holds 'x', not a number"),
+        ("1,0\n\n\n2,x\n", {}, "stream:4: column '1' holds 'x', not a number"),
+        ("a,b\n\n\n1,2,3\n", {}, "stream:4: expected 2 columns, found 3"),
+        ("a,b\n\n1,2\n\n3,inf\n", {}, "stream:5: column 'b' holds inf, not a finite number"),
+        ("a,b\n1,2\n1e400,4\n", {}, "stream:3: column 'a' holds inf, not a finite number"),
+        ("a,b\n1,-1e39\n", {"dtype": np.float32}, r"stream:2: column 'b' holds -1e\+39, too large for float32"),
     ],
 )
 def test_errors_in_csv(text, options, message):
     with pytest.raises(ValueError, match="^" + message):
         read(io.BytesIO(text if isinstance(text, bytes) else text.encode()), format="csv", **options)
+
+
+@needs_pyarrow
+def test_lines_are_counted_across_blocks():
+    """Blank lines at the start, the end and in the middle of what is read at a time."""
+    text = b"a,b\n" + (b"1,2\n\r\n" + b"3,4\n" * 7 + b"\n") * 200_000 + b"5,x\n"
+    with pytest.raises(ValueError, match=rf"^stream:{text.count(10)}: column 'b' holds 'x'"):
+        read(io.BytesIO(text), format="csv")
+    with pytest.warns(UserWarning, match=rf"Skipped a line of stream. The first: stream:{text.count(10)}: column 'b'"):
+        assert read(io.BytesIO(text), format="csv", on_error="skip").X.shape == (1_600_000, 2)
+
+
+@needs_pyarrow
+def test_the_first_bad_line_is_told():
+    """Blank lines count, and rows that the parser leaves out, which it does before numbers are looked at."""
+    text = b"a,b\n1,2\n\n1\n1,2,3\n5,x\n6,y\n"
+    with pytest.warns(
+        UserWarning, match=r"Skipped 4 lines of stream. The first: stream:4: expected 2 columns, found 1"
+    ):
+        read(io.BytesIO(text), format="csv", on_error="skip")
+    with pytest.warns(UserWarning, match=r"Skipped 3 lines of stream. The first: stream:3: column 'a' holds 'z'"):
+        read(io.BytesIO(b"a,b\n\nz,2\n1\n5,x\n7,8\n"), format="csv", on_error="skip")
+    with pytest.warns(UserWarning, match=r"Skipped a line of stream. The first: stream:7: column 'b' holds 'x'"):
+        read(io.BytesIO(b"a,b\n\n1,2\n\n3,4\n\n5,x\n"), format="csv", on_error="skip")
+
+
+@needs_pyarrow
+def test_infinite_values_are_bad_rows_too():
+    text = b"a,b\n1,2\ninf,3\n4,1e400\n1e39,5\n"
+    for dtype, n_skipped in ((np.float64, 2), (np.float32, 3)):
+        with pytest.warns(UserWarning, match=rf"Skipped {n_skipped} lines of stream. The first: stream:3: column 'a'"):
+            data = read(io.BytesIO(text), format="csv", on_error="skip", dtype=dtype)
+        assert np.isfinite(data.X).all()
+        assert data.n_skipped == n_skipped
 
 
 @needs_pyarrow

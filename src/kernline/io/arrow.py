@@ -36,6 +36,7 @@ class TableOptions:
     target: str | int | None
     columns: Sequence[str] | None
     skip: bool
+    dtype: Any
 
 
 class Table:
@@ -74,11 +75,6 @@ class Table:
             column = column.cast(column.type.value_type)
         is_text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
         return text_labels(column.to_pylist()) if is_text else column.to_numpy()
-
-    def skip(self, n_rows: int, error: str) -> None:
-        """Count rows that are left out."""
-        self.n_skipped += n_rows
-        self.first_error = self.first_error or error
 
     def _numbers(self, feature: str, column: Any) -> NDArray[Any]:
         """A column's values as float64, NaN where there is none."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -12,28 +13,32 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .arrow import REMEDY, Table, TableOptions, pyarrow
-from .labels import labels_of
+from .labels import NUMBER, labels_of
 from .streams import Source
 
 _BLOCK = 1 << 22
 _LONGEST_HEADER = 1 << 26
-_NUMBER = r"^\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*$"
 
 
 class DelimitedTable(Table):
     """A table in which all is text. `named`: whether the first line has the columns' names."""
 
     def __init__(self, source: Source, delimiter: str, options: TableOptions) -> None:
-        self.stream, self.delimiter, self.skips = source.stream, delimiter, options.skip
-        self.first_line = source.stream.readline(_LONGEST_HEADER).removeprefix(b"\xef\xbb\xbf")
+        self.delimiter, self.options = delimiter, options
+        first_line = source.stream.readline(_LONGEST_HEADER).removeprefix(b"\xef\xbb\xbf")
         try:
-            names = next(csv.reader([self.first_line.decode()], delimiter=delimiter, strict=True), [])
+            names = next(csv.reader([first_line.decode()], delimiter=delimiter, strict=True), [])
         except (UnicodeDecodeError, csv.Error) as error:
             raise ValueError(f"{source.name}:1: expected names or numbers of columns ({error}).") from error
         if not names:
             raise ValueError(f"{source.name}:1: expected the names of columns, found nothing.")
-        self.named = not all(re.match(_NUMBER, name) for name in names)
-        self.names = [name.strip() for name in names] if self.named else [str(j) for j in range(len(names))]
+        names = [name.strip() for name in names]
+        self.named = not all(re.match(NUMBER, name) for name in names)
+        self.names = names if self.named else [str(j) for j in range(len(names))]
+        self.lines = _Lines(b"" if self.named else first_line, source.stream, n_before=int(self.named))
+        self.n_parsed = 0
+        self.dropped: list[int] = []  # of each row that the parser left out, the rows it had kept before
+        self.first_bad = 0  # its line
         super().__init__(source.name, self.names, options)
 
     def y(self) -> NDArray[Any] | None:
@@ -48,61 +53,86 @@ class DelimitedTable(Table):
     def batches(self) -> Iterator[Sequence[Any]]:
         """Columns of some rows at a time."""
         pa, arrow_csv = pyarrow("CSV"), pyarrow("CSV", "pyarrow.csv")
-        number = pa.string() if self.skips else pa.float64()
+        skips = self.options.skip
+        number = pa.string() if skips else pa.float64()
         types = {name: pa.string() if name == self.target else number for name in self.wanted}
-        stream = io.BufferedReader(_After(b"" if self.named else self.first_line, self.stream), _BLOCK)
+        stream = io.BufferedReader(self.lines, _BLOCK)
         try:
-            # In one thread, or errors would not tell the line.
-            yield from map(
-                self._good_rows if self.skips else lambda batch: batch.columns,
-                arrow_csv.open_csv(
-                    pa.PythonFile(stream, mode="r"),
-                    arrow_csv.ReadOptions(use_threads=False, block_size=_BLOCK, column_names=self.names),
-                    arrow_csv.ParseOptions(
-                        delimiter=self.delimiter, invalid_row_handler=self._skip_row if self.skips else None
-                    ),
-                    arrow_csv.ConvertOptions(column_types=types, include_columns=self.wanted),
-                ),
-            )
+            # In one thread, or errors would not tell the row.
+            for batch in arrow_csv.open_csv(
+                pa.PythonFile(stream, mode="r"),
+                arrow_csv.ReadOptions(use_threads=False, block_size=_BLOCK, column_names=self.names),
+                arrow_csv.ParseOptions(delimiter=self.delimiter, invalid_row_handler=self._drop if skips else None),
+                arrow_csv.ConvertOptions(column_types=types, include_columns=self.wanted),
+            ):
+                yield self._good_rows(batch) if skips else self._finite(batch)
+                self.n_parsed += batch.num_rows
         except pa.ArrowInvalid as error:
-            if str(error) != "Empty CSV file":  # nothing but a header
-                raise ValueError(self._explained(str(error))) from error
+            if str(error) == "Empty CSV file":  # nothing but a header
+                return
+            raise ValueError(self._explained(str(error))) from error
 
-    def _skip_row(self, row: Any) -> str:
-        place = self.name if row.number is None else f"{self.name}:{row.number + self.named}"
-        self.skip(1, f"{place}: expected {row.expected_columns} columns, found {row.actual_columns}")
+    def _line(self, row: int) -> int:
+        """The line of a row of the current batch."""
+        row += self.n_parsed
+        return self.lines.line(row + bisect_right(self.dropped, row))
+
+    def _skip(self, n_rows: int, line: int, error: str) -> None:
+        """Count rows that are left out; the first is told."""
+        self.n_skipped += n_rows
+        if not self.first_bad or line < self.first_bad:
+            self.first_bad, self.first_error = line, f"{self.name}:{line}: {error}"
+
+    def _drop(self, row: Any) -> str:
+        self.dropped.append(row.number - 1 - len(self.dropped))
+        line = self.lines.line(row.number - 1)
+        self._skip(1, line, f"expected {row.expected_columns} columns, found {row.actual_columns}")
         return "skip"
+
+    def _finite(self, batch: Any) -> list[Any]:
+        """Columns, if none of their values is too large to be held."""
+        for name, column in zip(self.wanted, batch.columns, strict=True):
+            rows: Any = [] if name == self.target else np.flatnonzero(self._overflows(column))
+            if len(rows):
+                value = column[int(rows[0])].as_py()
+                what = "not a finite number" if np.isinf(value) else f"too large for {self.options.dtype}"
+                raise ValueError(f"{self.name}:{self._line(int(rows[0]))}: column {name!r} holds {value}, {what}.")
+        return batch.columns
+
+    def _overflows(self, numbers: Any) -> NDArray[np.bool_]:
+        """Which numbers are infinite in the type that is wanted."""
+        with np.errstate(over="ignore"):
+            return np.isinf(numbers.to_numpy(zero_copy_only=False).astype(self.options.dtype, copy=False))
 
     def _good_rows(self, batch: Any) -> list[Any]:
         """Rows with a target, whose features are numbers, which they become, or missing."""
         pa, compute = pyarrow("CSV"), pyarrow("CSV", "pyarrow.compute")
         missing = pa.array(pyarrow("CSV", "pyarrow.csv").ConvertOptions().null_values)
         good = np.ones(batch.num_rows, dtype=bool)
+        columns = []
         for name, column in zip(self.wanted, batch.columns, strict=True):
             if name == self.target:
-                bad = compute.equal(column, "")
+                bad = compute.equal(column, "").to_numpy(zero_copy_only=False)
+                columns.append(column)
             else:
-                is_number = compute.match_substring_regex(column, _NUMBER)
-                bad = compute.invert(compute.or_(is_number, compute.is_in(column, missing)))
-            rows = np.flatnonzero(good & bad.to_numpy(zero_copy_only=False))
+                is_number = compute.match_substring_regex(column, NUMBER)
+                trimmed = compute.utf8_trim_whitespace(column)
+                numbers = compute.if_else(is_number, trimmed, None).cast(pa.float64())
+                is_text = compute.invert(compute.or_(is_number, compute.is_in(column, missing)))
+                bad = is_text.to_numpy(zero_copy_only=False) | self._overflows(numbers)
+                columns.append(numbers)
+            rows = np.flatnonzero(good & bad)
             if rows.size:
                 text = column[int(rows[0])].as_py()
-                self.skip(rows.size, f"{self.name}: column {name!r} holds {text[:40]!r}")
+                self._skip(rows.size, self._line(int(rows[0])), f"column {name!r} holds {text[:40]!r}")
                 good[rows] = False
-        kept = batch.filter(pa.array(good))
-        return [
-            column
-            if name == self.target
-            else compute.if_else(compute.is_in(column, missing), None, compute.utf8_trim_whitespace(column)).cast(
-                pa.float64()
-            )
-            for name, column in zip(self.wanted, kept.columns, strict=True)
-        ]
+        kept = pa.array(good)
+        return [column.filter(kept) for column in columns]
 
     def _explained(self, message: str) -> str:
         """Arrow's message, with file, line and column in front."""
         row, column = re.search(r"Row #(\d+): ", message), re.search(r"In CSV column #(\d+): ", message)
-        place = f"{self.name}:{int(row.group(1)) + self.named}" if row else self.name
+        place = f"{self.name}:{self.lines.line(int(row.group(1)) - 1)}" if row else self.name
         count = re.search(r"Expected (\d+) columns, got (\d+)", message)
         if count:
             return f"{place}: expected {count.group(1)} columns, found {count.group(2)}"
@@ -113,20 +143,38 @@ class DelimitedTable(Table):
         return f"{place}: {message[:200]}"
 
 
-class _After(io.RawIOBase):
-    """A stream, with bytes before it that were read already."""
+class _Lines(io.RawIOBase):
+    """A stream, with bytes before it that were read already. Tells lines of rows, as Arrow passes over blank ones."""
 
-    def __init__(self, start: bytes, stream: Any) -> None:
-        self.start = start
-        self.stream = stream
+    def __init__(self, start: bytes, stream: Any, n_before: int) -> None:
+        self.start, self.stream = start, stream
+        self.n_before = n_before
+        self.n_lines = 0
+        self.blank: list[int] = []  # of each blank line, the rows before it
+        self.unfinished = b""  # the last bytes of a line whose end is still to come, two at most
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: Any) -> int:
-        if not self.start:
-            return self.stream.readinto(buffer)
         n = min(len(buffer), len(self.start))
-        buffer[:n] = self.start[:n]
-        self.start = self.start[n:]
+        if n:
+            buffer[:n] = self.start[:n]
+            self.start = self.start[n:]
+        else:
+            n = self.stream.readinto(buffer)
+        self._count(np.frombuffer(buffer, np.uint8, n))
         return n
+
+    def line(self, row: int) -> int:
+        """The line, from 1, of a row, from 0, that was read."""
+        return row + 1 + self.n_before + bisect_right(self.blank, row)
+
+    def _count(self, text: NDArray[np.uint8]) -> None:
+        text = np.concatenate([np.frombuffer(self.unfinished, np.uint8), text]) if self.unfinished else text
+        ends = np.flatnonzero(text == ord("\n"))
+        lengths = np.diff(ends, prepend=-1) - 1
+        blank = np.flatnonzero((lengths == 0) | ((lengths == 1) & (text[ends - 1] == ord("\r"))))
+        self.blank += (self.n_lines + blank - len(self.blank) - np.arange(blank.size)).tolist()
+        self.n_lines += ends.size
+        self.unfinished = text[ends[-1] + 1 if ends.size else 0 :][-2:].tobytes()

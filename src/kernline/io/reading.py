@@ -126,7 +126,7 @@ def read(
                     error.add_note("The name tells no format, so svmlight was tried. Pass format= if it is another.")
                 raise
         if kind in TABLES:
-            return _table(source, kind, TableOptions(target, columns, on_error == "skip"), dtype, encoded)
+            return _table(source, kind, TableOptions(target, columns, on_error == "skip", dtype), encoded)
         return _arrays(source, kind, target, dtype, encoded)
 
 
@@ -163,7 +163,7 @@ def _svmlight(source: Source, options: SvmlightOptions, encoded: EncodedRows | N
     return Data(X, found.y, None, found.qid, found.n_skipped, found.zero_based)
 
 
-def _table(source: Source, kind: str, options: TableOptions, dtype: Any, encoded: EncodedRows | None) -> Data:
+def _table(source: Source, kind: str, options: TableOptions, encoded: EncodedRows | None) -> Data:
     table: Table
     feature_names: list[str] | None
     if kind in ("csv", "tsv"):
@@ -173,10 +173,10 @@ def _table(source: Source, kind: str, options: TableOptions, dtype: Any, encoded
     else:
         table, batches = open_table(source, kind, options)
         feature_names = table.features
-    rows = encoded if encoded is not None else ValueRows(len(table.features), dtype)
+    rows = encoded if encoded is not None else ValueRows(len(table.features), options.dtype)
     if encoded is not None:
         _check_width(source, len(table.features), encoded)
-    for block in table.blocks(batches, dtype):
+    for block in table.blocks(batches, options.dtype):
         rows.append(block)
     y = table.y()
     _warn_of_skipped(source.name, table.n_skipped, table.first_error)
