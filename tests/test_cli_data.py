@@ -77,3 +77,28 @@ class TestPipes:
         assert result.exit_code == 0, result.stderr
         assert stat.S_ISFIFO(os.stat("PIPE").st_mode)
         assert (folder / "arrived").stat().st_size > 100
+
+
+@needs_pyarrow
+class TestHeader:
+    def test_none_is_seen(self, folder):
+        result = run("train", "iris.data.csv", "m.kern", "--target", "-1", "--json")
+        assert json.loads(result.stdout)["rows"] == 150
+        assert not hasattr(kernline.load("m.kern"), "feature_names_in_")
+        (folder / "two.csv").write_text("5.1,3.5,1.4,0.2,setosa\n6.3,3.3,6.0,2.5,virginica\n")
+        assert run("predict", "m.kern", "two.csv", "--target", "-1").stdout == "setosa\nvirginica\n"
+
+    def test_told(self, folder):
+        (folder / "x.csv").write_text("1,2,3\n4,5,6\n")
+        assert json.loads(run("inspect", "x.csv", "--json").stdout)["rows"] == 2
+        assert json.loads(run("inspect", "x.csv", "--header", "--json").stdout)["feature_names"] == ["1", "2", "3"]
+        (folder / "y.csv").write_text("a,b\na,c\n")
+        result = run("convert", "y.csv", "-", "--to", "csv", "--no-header", "--target", "1", "--columns", "0")
+        assert "y.csv:1: column '0' holds 'a'" in result.stderr
+
+    def test_what_to_do_is_said(self, folder):
+        (folder / "years.csv").write_text("id,2019,2020\n1,2,3\n")
+        result = run("inspect", "years.csv")
+        assert result.exit_code == 1
+        assert "--header" in result.stderr
+        assert run("inspect", "years.csv", "--header").exit_code == 0

@@ -198,6 +198,46 @@ def test_names_are_told_from_numbers(text, names, y):
 
 @needs_pyarrow
 @pytest.mark.parametrize(
+    ("text", "X", "y"),
+    [
+        ("5.1,3.5,setosa\n4.9,3,virginica\n", [[5.1, 3.5], [4.9, 3]], ["setosa", "virginica"]),
+        ("5.1,,0\n1,2,1\n", [[5.1, np.nan], [1, 2]], [0, 1]),
+        ("5.1,nan,0\n1,2,1\n", [[5.1, np.nan], [1, 2]], [0, 1]),
+        ("NA,7,a\n1,2,b\n", [[np.nan, 7], [1, 2]], ["a", "b"]),
+    ],
+)
+def test_a_first_line_with_numbers_is_a_row(text, X, y):
+    data = read(io.BytesIO(text.encode()), format="csv", target=-1)
+    assert data.feature_names is None
+    assert np.array_equal(data.X, X, equal_nan=True)
+    assert data.y.tolist() == y
+
+
+@needs_pyarrow
+def test_names_that_are_numbers():
+    text = b"2019,2020,label\n1,2,a\n3,4,b\n"
+    for options in ({"header": True, "target": -1}, {"target": "label"}, {"target": -1, "header": True}):
+        data = read(io.BytesIO(text), format="csv", **options)
+        assert data.feature_names == ["2019", "2020"]
+        assert np.array_equal(data.X, [[1, 2], [3, 4]])
+    for options in ({}, {"target": "class"}):
+        with pytest.raises(ValueError, match="stream") as caught:
+            read(io.BytesIO(text), format="csv", **options)
+        assert "Pass header=True (--header) if it has names" in caught.value.__notes__[0]
+
+
+@needs_pyarrow
+def test_a_header_that_is_told():
+    assert np.array_equal(read(io.BytesIO(b"1,2\n3,4\n"), format="csv", header=True).X, [[3, 4]])
+    assert read(io.BytesIO(b"x\ty\nx\tz\n"), format="tsv", header=False, target=1, columns=[]).y.tolist() == ["y", "z"]
+    with pytest.raises(ValueError, match=r"header must be True, False or 'auto', not 'yes'"):
+        read(io.BytesIO(b"1,2\n"), format="csv", header="yes")
+    with pytest.raises(ValueError, match=r"header= means nothing in a file of format 'svmlight'"):
+        read(io.BytesIO(b"1 1:2\n"), header=True)
+
+
+@needs_pyarrow
+@pytest.mark.parametrize(
     "labels",
     [
         ["1_0", "10"],

@@ -26,6 +26,7 @@ def bench(
     target: opt.Target = None,
     columns: opt.Columns = None,
     zero_based: opt.ZeroBased = None,
+    header: opt.Header = None,
     skip_bad: opt.SkipBad = False,
     threads: opt.Threads = 1,
     quiet: opt.Quiet = False,
@@ -40,7 +41,7 @@ def bench(
     """
     out = Output(quiet=quiet, json=json)
     with out.working():
-        parts = _parts(Reading(out, format, target, columns, zero_based, skip_bad, threads), data, test)
+        parts = _parts(Reading(out, format, target, columns, zero_based, skip_bad, threads, header), data, test)
         results: list[dict[str, Any]] = []
         for name, model in _contestants(parts[0], cost, threads):
             with out.status(f"Training {name}"):

@@ -24,6 +24,7 @@ class Reading:
     zero_based: bool | None = None
     skip_bad: bool = False
     threads: int = -1
+    header: bool | None = None
 
     def labelled(self, source: str, model: Any = None) -> Any:
         """Rows with labels; `model`: with the columns it was trained on."""
@@ -61,6 +62,7 @@ class Reading:
             format=self.format,
             target=int(self.target) if self.target is not None and number else self.target,
             columns=columns,
+            header="auto" if self.header is None else self.header,
             zero_based=self._zero_based(source, model),
             on_error="skip" if self.skip_bad else "raise",
             n_jobs=self.threads,

@@ -29,6 +29,7 @@ def inspect(
     target: opt.Target = None,
     columns: opt.Columns = None,
     zero_based: opt.ZeroBased = None,
+    header: opt.Header = None,
     skip_bad: opt.SkipBad = False,
     threads: opt.Threads = -1,
     quiet: opt.Quiet = False,
@@ -43,7 +44,7 @@ def inspect(
     """
     out = Output(quiet=quiet, json=json)
     with out.working():
-        reading = Reading(out, format, target, columns, zero_based, skip_bad, threads)
+        reading = Reading(out, format, target, columns, zero_based, skip_bad, threads, header)
         if not is_model(file):
             record = _of_data(reading.rows(file))
             out.result(record, _listed(record))
@@ -66,6 +67,7 @@ def convert(
     format: opt.Format = "auto",
     target: opt.Target = None,
     columns: opt.Columns = None,
+    header: opt.Header = None,
     zero_based: opt.ZeroBased = None,
     skip_bad: opt.SkipBad = False,
     threads: opt.Threads = -1,
@@ -88,7 +90,7 @@ def convert(
         path = Path(output)
         if output != "-":
             check_writable(path)
-        content = Reading(out, format, target, columns, zero_based, skip_bad, threads).rows(source)
+        content = Reading(out, format, target, columns, zero_based, skip_bad, threads, header).rows(source)
         name = target if target is not None and not target.lstrip("-").isdigit() else "label"
         options: Any = {"name": output, "format": to, "feature_names": content.feature_names, "target": name}
         if output == "-":

@@ -29,6 +29,10 @@ Columns = Annotated[
     str | None,
     typer.Option("--columns", help="The columns to use, with commas between; all others."),
 ]
+Header = Annotated[
+    bool | None,
+    typer.Option("--header/--no-header", help="Whether line 1 of CSV has names; without: if no number is in it."),
+]
 ZeroBased = Annotated[
     bool | None,
     typer.Option("--zero-based/--one-based", help="Where LIBSVM indices begin."),

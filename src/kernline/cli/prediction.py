@@ -31,6 +31,7 @@ def predict(
     scores: Annotated[bool, typer.Option("--scores", help="Write scores beside the labels.")] = False,
     format: opt.Format = "auto",
     target: opt.Target = None,
+    header: opt.Header = None,
     zero_based: opt.ZeroBased = None,
     skip_bad: opt.SkipBad = False,
     threads: opt.Threads = -1,
@@ -56,7 +57,7 @@ def predict(
         svm = load_model(model)
         check_classifier(svm, model)
         _set_threads(final_step(svm), threads)
-        content = Reading(out, format, target, None, zero_based, skip_bad, threads).rows(data, svm)
+        content = Reading(out, format, target, None, zero_based, skip_bad, threads, header).rows(data, svm)
         values = scores_of(svm, content.X)
         labels = _labels(svm, values)
         record, line = _counted(labels, content.y)
@@ -85,6 +86,7 @@ def evaluate(
     data: opt.DataFile,
     format: opt.Format = "auto",
     target: opt.Target = None,
+    header: opt.Header = None,
     zero_based: opt.ZeroBased = None,
     skip_bad: opt.SkipBad = False,
     threads: opt.Threads = -1,
@@ -103,7 +105,7 @@ def evaluate(
         svm = load_model(model)
         check_classifier(svm, model)
         _set_threads(final_step(svm), threads)
-        content = Reading(out, format, target, None, zero_based, skip_bad, threads).labelled(data, svm)
+        content = Reading(out, format, target, None, zero_based, skip_bad, threads, header).labelled(data, svm)
         if not len(content.y):
             raise ValueError(f"{data} has no rows to evaluate on.")
         labels = _labels(svm, scores_of(svm, content.X))

@@ -83,6 +83,7 @@ def train(
     format: opt.Format = "auto",
     target: opt.Target = None,
     columns: opt.Columns = None,
+    header: opt.Header = None,
     zero_based: opt.ZeroBased = None,
     skip_bad: opt.SkipBad = False,
     threads: opt.Threads = -1,
@@ -108,7 +109,7 @@ def train(
         svm = estimators.build(cls, given, param or [])
         if keep and not can_watch(svm):
             raise ImportError("--keep needs the callbacks of scikit-learn 1.9 or later.")
-        reading = Reading(out, format, target, columns, zero_based, skip_bad, threads)
+        reading = Reading(out, format, target, columns, zero_based, skip_bad, threads, header)
         with out.status(f"Reading {data}"):
             content = reading.labelled(data)
         svm.set_params(**({"class_weight": estimators.class_weights(class_weight, content.y)} if class_weight else {}))
@@ -160,6 +161,7 @@ def cv(
     format: opt.Format = "auto",
     target: opt.Target = None,
     columns: opt.Columns = None,
+    header: opt.Header = None,
     zero_based: opt.ZeroBased = None,
     skip_bad: opt.SkipBad = False,
     threads: opt.Threads = -1,
@@ -186,7 +188,7 @@ def cv(
         given = {"gamma": estimators.gamma_value(gamma), "loss": loss, "solver": solver, "scale": scale, "tol": tol}
         given |= {"n_jobs": threads, "random_state": seed}
         searched = _searcher(cls, names, cost, folds, scoring, given, param or [])
-        reading = Reading(out, format, target, columns, zero_based, skip_bad, threads)
+        reading = Reading(out, format, target, columns, zero_based, skip_bad, threads, header)
         with out.status(f"Reading {data}"):
             content = reading.labelled(data)
         if class_weight:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,6 +36,7 @@ class TableOptions:
     target: str | int | None
     columns: Sequence[str] | None
     skip: bool
+    header: bool | Literal["auto"]
     dtype: Any
 
 

@@ -1,4 +1,4 @@
-"""CSV and TSV by pyarrow: features are numbers, the target is any text. A first line of numbers is data, not names."""
+"""CSV and TSV by pyarrow: features are numbers, the target is any text. A first line with numbers in it is data."""
 
 from __future__ import annotations
 
@@ -33,13 +33,17 @@ class DelimitedTable(Table):
         if not names:
             raise ValueError(f"{source.name}:1: expected the names of columns, found nothing.")
         names = [name.strip() for name in names]
-        self.named = not all(re.match(NUMBER, name) for name in names)
+        self.named = _are_names(names, options) if options.header == "auto" else options.header
         self.names = names if self.named else [str(j) for j in range(len(names))]
         self.lines = _Lines(b"" if self.named else first_line, source.stream, n_before=int(self.named))
         self.n_parsed = 0
         self.dropped: list[int] = []  # of each row that the parser left out, the rows it had kept before
         self.first_bad = 0  # its line
-        super().__init__(source.name, self.names, options)
+        try:
+            super().__init__(source.name, self.names, options)
+        except ValueError as error:
+            self._hint(error)
+            raise
 
     def y(self) -> NDArray[Any] | None:
         """The target: numbers if all are, else text."""
@@ -70,7 +74,16 @@ class DelimitedTable(Table):
         except pa.ArrowInvalid as error:
             if str(error) == "Empty CSV file":  # nothing but a header
                 return
-            raise ValueError(self._explained(str(error))) from error
+            explained = ValueError(self._explained(str(error)))
+            if f"{self.name}:1:" in str(explained):
+                self._hint(explained)
+            raise explained from error
+
+    def _hint(self, error: ValueError) -> None:
+        if not self.named and self.options.header == "auto":
+            error.add_note(
+                "Line 1 has numbers in it and was taken for data. Pass header=True (--header) if it has names."
+            )
 
     def _line(self, row: int) -> int:
         """The line of a row of the current batch."""
@@ -141,6 +154,13 @@ class DelimitedTable(Table):
             name = self.names[int(column.group(1))]
             return f"{place}: column {name!r} holds {value.group(1)[:40]!r}, not a number. {REMEDY}"
         return f"{place}: {message[:200]}"
+
+
+def _are_names(fields: list[str], options: TableOptions) -> bool:
+    """Whether a first line has names: it has no number in it, or a text that was asked for by name."""
+    texts = [field for field in fields if not re.match(NUMBER, field)]
+    asked_for = {options.target, *(options.columns or ())}
+    return len(texts) == len(fields) or not asked_for.isdisjoint(texts)
 
 
 class _Lines(io.RawIOBase):

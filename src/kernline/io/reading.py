@@ -61,6 +61,7 @@ def read(
     format: str = "auto",
     target: str | int | None = None,
     columns: Sequence[str] | None = None,
+    header: bool | Literal["auto"] = "auto",
     n_features: int | None = None,
     zero_based: bool | Literal["auto"] = "auto",
     multilabel: bool = False,
@@ -78,6 +79,9 @@ def read(
         "auto" goes by the file's name; a name that tells nothing is svmlight, as those of the LIBSVM collection are.
     target : the column that is y, by name or number, in a table; in .npz the name of its array ("y")
     columns : the names of the columns to take from a table, instead of all
+    header : whether the first line of a CSV or TSV file has the names of its columns, which otherwise are "0", "1", …
+        "auto": it has names if no field of it is a number, or if `target` or `columns` name a field that is none;
+        numbers among texts or gaps are a first row.
     n_features : the columns of X in svmlight, where the highest index may not show
     zero_based : whether svmlight indices begin at 0; "auto": an index 0 tells, otherwise they begin at 1
     multilabel : whether svmlight rows have any number of labels, with commas between
@@ -107,6 +111,8 @@ def read(
         raise ValueError(f"dtype must be float32 or float64, not {dtype}.")
     if on_error not in ("raise", "skip"):
         raise ValueError(f"on_error must be 'raise' or 'skip', not {on_error!r}.")
+    if header not in (True, False, "auto"):
+        raise ValueError(f"header must be True, False or 'auto', not {header!r}.")
     if n_features is not None and n_features < 1:
         raise ValueError(f"n_features must be at least 1, or None for as many as there are, not {n_features}.")
     if encoder is not None and n_features not in (None, encoder.n_features):
@@ -115,7 +121,7 @@ def read(
     encoded = EncodedRows(encoder, n_threads) if encoder is not None else None
     with open_source(path) as source:
         kind = format_of(source.name, format)
-        _refuse_strangers(kind, target, columns, n_features, zero_based, multilabel)
+        _refuse_strangers(kind, target, columns, n_features, zero_based, multilabel, header)
         if kind == "svmlight":
             n_columns = encoder.n_features if encoder is not None else n_features
             options = SvmlightOptions(n_columns, zero_based, multilabel, on_error == "skip", dtype)
@@ -126,7 +132,7 @@ def read(
                     error.add_note("The name tells no format, so svmlight was tried. Pass format= if it is another.")
                 raise
         if kind in TABLES:
-            return _table(source, kind, TableOptions(target, columns, on_error == "skip", dtype), encoded)
+            return _table(source, kind, TableOptions(target, columns, on_error == "skip", header, dtype), encoded)
         return _arrays(source, kind, target, dtype, encoded)
 
 
@@ -141,7 +147,7 @@ def format_of(name: str, format: str = "auto") -> str:
 
 
 def _refuse_strangers(
-    kind: str, target: Any, columns: Any, n_features: int | None, zero_based: Any, multilabel: bool
+    kind: str, target: Any, columns: Any, n_features: int | None, zero_based: Any, multilabel: bool, header: Any
 ) -> None:
     """A parameter that the format has no use for is a mistake."""
     given = {
@@ -150,6 +156,7 @@ def _refuse_strangers(
         "n_features": n_features is not None and kind != "svmlight",
         "zero_based": zero_based != "auto" and kind != "svmlight",
         "multilabel": multilabel and kind != "svmlight",
+        "header": header != "auto" and kind not in ("csv", "tsv"),
     }
     for name, is_stranger in given.items():
         if is_stranger:
