@@ -323,6 +323,22 @@ def test_sparse_npz(tmp_path, histograms, form):
     assert np.array_equal(data.X.toarray(), X.toarray().astype(np.float32))
 
 
+def test_sparse_npz_with_labels(tmp_path, histograms):
+    X, y = histograms
+    parts = {"indptr": X.indptr, "indices": X.indices, "data": X.data, "shape": X.shape}
+    path = tmp_path / "data.npz"
+    np.savez(path, format=b"csr", y=y, other=y[::-1], short=y[1:], **parts)
+    for place in (path, io.BytesIO(path.read_bytes())):
+        data = read(place, format="npz")
+        assert (data.X != X).nnz == 0
+        assert np.array_equal(data.y, y)
+    assert np.array_equal(read(path, target="other").y, y[::-1])
+    with pytest.raises(ValueError, match=r"'short' has shape \(299,\), where X has 300 rows"):
+        read(path, target="short")
+    with pytest.raises(ValueError, match=r"holds no array 'z'. There are: format, y"):
+        read(path, target="z")
+
+
 @pytest.mark.parametrize("name", ["data.npy", "data.npz", "sparse.npz"])
 def test_codes_of_arrays(tmp_path, histograms, name):
     X, y = histograms

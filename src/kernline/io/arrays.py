@@ -20,24 +20,23 @@ def read_npy(source: Source, *, mapped: bool) -> NDArray[Any]:
 
 
 def read_npz(source: Source, target: str | None) -> tuple[Any, NDArray[Any] | None]:
-    """X and y: the arrays of these names (or the only one, and `target`), or what scipy.sparse.save_npz wrote."""
+    """X and y: the arrays of these names (or the only one, and `target`); X may be as scipy.sparse.save_npz has it."""
     where: Any = source.path if source.path is not None else io.BytesIO(source.stream.read())
     content = _load(source, where, None)
     if isinstance(content, np.ndarray):
         raise ValueError(f"{source.name} holds a single array: pass format='npy'.")
     with content:
         names = content.files
-        if {"format", "shape", "data"} <= set(names):
-            return _sparse(source, where), None
+        is_sparse = {"format", "shape", "data"} <= set(names)
         found = "X" if "X" in names else names[0] if len(names) == 1 else None
-        if found is None or (target is not None and target not in names):
-            wanted = "X" if found is None else target
+        if (found is None and not is_sparse) or (target is not None and target not in names):
+            wanted = "X" if target is None or target in names else target
             raise ValueError(f"{source.name} holds no array {wanted!r}. There are: {', '.join(names) or 'none'}.")
         label = target or ("y" if "y" in names else None)
-        X = _matrix(source, _member(source, content, found))
+        X: Any = _sparse(source, where) if is_sparse else _matrix(source, _member(source, content, str(found)))
         y = None if label is None else _member(source, content, label)
-    if y is not None and (y.ndim != 1 or len(y) != len(X)):
-        raise ValueError(f"{source.name}: {label!r} has shape {y.shape}, where X has {len(X)} rows.")
+    if y is not None and (y.ndim != 1 or len(y) != X.shape[0]):
+        raise ValueError(f"{source.name}: {label!r} has shape {y.shape}, where X has {X.shape[0]} rows.")
     return X, y
 
 

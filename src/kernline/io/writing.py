@@ -126,8 +126,10 @@ def _write_arrays(stream: Any, kind: str, X: Any, y: NDArray[Any] | None) -> Non
             raise ValueError(".npy holds one array, and would lose the labels. Write .npz.")
         np.save(stream, X.toarray() if sp.issparse(X) else X, allow_pickle=False)
         return
-    if sp.issparse(X) and y is None:
-        sp.save_npz(stream, X)
-        return
     labels: dict[str, Any] = {} if y is None else {"y": y.astype(str) if y.dtype == object else y}
-    np.savez_compressed(stream, X=X.toarray() if sp.issparse(X) else X, **labels)
+    if sp.issparse(X):
+        # As scipy.sparse.save_npz has it, so that load_npz reads it too; it has no place for labels.
+        parts = {"indptr": X.indptr, "indices": X.indices, "data": X.data, "shape": X.shape}
+        np.savez_compressed(stream, format=b"csr", _is_array=True, **parts, **labels)
+    else:
+        np.savez_compressed(stream, X=X, **labels)
