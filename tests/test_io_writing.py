@@ -1,6 +1,7 @@
 """Writing: what is written reads back the same, a few rows at a time if they are wide, or is refused."""
 
 import io
+import tracemalloc
 from importlib.util import find_spec
 
 import numpy as np
@@ -28,3 +29,52 @@ def test_sparse_rows_stay_sparse(tmp_path):
         assert data.y is None if labels is None else data.y.tolist() == labels.tolist()
         file.seek(0)
         assert (sp.load_npz(file) != X).nnz == 0
+
+
+class Sink(io.RawIOBase):
+    """Takes what is written, and keeps none of it."""
+
+    n = 0
+
+    def writable(self):
+        return True
+
+    def write(self, content):
+        self.n += len(content)
+        return len(content)
+
+    def tell(self):
+        return self.n
+
+
+@needs_pyarrow
+def test_a_wide_table_is_written_a_few_rows_at_a_time():
+    X = sp.random_array((2500, 20_000), density=1e-5, rng=0, format="csr")  # 400 MB when dense
+    sink = Sink()
+    tracemalloc.start()
+    write(sink, X, name="x.arrow")
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert sink.n >= 400e6
+    assert peak < 350e6
+
+
+@needs_pyarrow
+@pytest.mark.parametrize("kind", ["csv", "parquet", "arrow", "svmlight"])
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
+def test_in_several_blocks(monkeypatch, kind, make):
+    monkeypatch.setattr("kernline.io.writing._TABLE_VALUES", 100)
+    monkeypatch.setattr("kernline.io.writing._SVMLIGHT_VALUES", 100)
+    X, y = np.random.default_rng(0).integers(5, size=(200, 7)).astype(float), np.arange(200) % 3
+    data = read(written("x", make(X), y, format=kind), format=kind, target=None if kind == "svmlight" else "label")
+    assert np.array_equal(data.X.toarray() if sp.issparse(data.X) else data.X, X)
+    assert np.array_equal(data.y, y)
+
+
+@needs_pyarrow
+@pytest.mark.parametrize("kind", ["csv", "parquet", "arrow"])
+def test_too_wide_a_table_is_refused(kind):
+    X = read(io.BytesIO(b"1 999999999:1\n0 3:1\n")).X
+    with pytest.raises(ValueError, match=r"999,999,999 columns, where a table has 100,000 at most.*is 999999999"):
+        written(f"x.{kind}", X)
+    assert (read(written("x.svm", X)).X != X).nnz == 0

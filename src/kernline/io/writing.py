@@ -15,10 +15,14 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from ..sources import row_blocks
 from .arrow import pyarrow
 from .reading import TABLES, format_of
 
-_BLOCK_ROWS = 4096
+# Values written at a time: of a table, in which zeros are values too, and of svmlight, which become Python's numbers.
+_TABLE_VALUES, _SVMLIGHT_VALUES = 1 << 24, 1 << 18
+# A table has a name, a type and an array for each column: with more, these outweigh the values.
+_MOST_COLUMNS = 100_000
 _COMPRESSORS: dict[str, Callable[[Any], Any]] = {
     ".gz": lambda out: gzip.GzipFile(fileobj=out, mode="wb", compresslevel=6),
     ".bz2": partial(bz2.BZ2File, mode="wb"),
@@ -80,33 +84,40 @@ def _write_svmlight(stream: Any, X: Any, y: NDArray[Any] | None) -> None:
         raise ValueError(
             f"the label {bad!r} cannot stand in a LIBSVM file: it is empty, or has a blank, ',' ':' or '#'."
         )
-    for begin in range(0, X.shape[0], _BLOCK_ROWS):
-        block = sp.csr_array(X[begin : begin + _BLOCK_ROWS])
+    for rows in row_blocks(X, _SVMLIGHT_VALUES):
+        block = sp.csr_array(X[rows])
         block.sort_indices()
         columns, values = (block.indices + 1).tolist(), block.data.tolist()
         lines = []
         for i, (first, last) in enumerate(zip(block.indptr[:-1].tolist(), block.indptr[1:].tolist(), strict=True)):
             pairs = zip(columns[first:last], values[first:last], strict=True)
-            lines.append(" ".join([texts[begin + i], *(f"{j}:{value!r}" for j, value in pairs)]) + "\n")
+            lines.append(" ".join([texts[rows.start + i], *(f"{j}:{value!r}" for j, value in pairs)]) + "\n")
         stream.write("".join(lines).encode())
 
 
 def _write_table(
     stream: Any, kind: str, X: Any, y: NDArray[Any] | None, feature_names: list[str] | None, target: str
 ) -> None:
+    n_columns = X.shape[1]
+    if n_columns > _MOST_COLUMNS:
+        last = f"; the highest index, from 1, is {X.indices.max() + 1}" if sp.issparse(X) and X.nnz else ""
+        raise ValueError(
+            f"{n_columns:,} columns, where a table has {_MOST_COLUMNS:,} at most{last}. Write svmlight or .npz."
+        )
     pa = pyarrow(kind)
-    names = feature_names or [f"f{j + 1}" for j in range(X.shape[1])]
+    names = feature_names or [f"f{j + 1}" for j in range(n_columns)]
     if y is not None and target in names:
         raise ValueError(f"a feature is called {target!r} already: name the column of labels otherwise.")
     types = [(name, pa.from_numpy_dtype(X.dtype)) for name in names]
     texts = None if y is None else pa.array(y.tolist())
     schema = pa.schema(types + ([] if texts is None else [(target, texts.type)]))
+    step = max(1, _TABLE_VALUES // max(1, n_columns))
     with _table_writer(stream, kind, schema) as writer:
-        for begin in range(0, X.shape[0], _BLOCK_ROWS):
-            rows = X[begin : begin + _BLOCK_ROWS]
-            block = rows.toarray() if sp.issparse(rows) else rows
-            arrays = [pa.array(column) for column in np.ascontiguousarray(block.T)]
-            arrays += [] if texts is None else [texts.slice(begin, block.shape[0])]
+        for begin in range(0, X.shape[0], step):
+            rows = X[begin : begin + step]
+            columns = rows.T.toarray(order="C") if sp.issparse(rows) else np.ascontiguousarray(rows.T)
+            arrays = [pa.array(column) for column in columns]
+            arrays += [] if texts is None else [texts.slice(begin, rows.shape[0])]
             writer.write_batch(pa.record_batch(arrays, schema=schema))
 
 
