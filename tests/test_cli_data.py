@@ -102,3 +102,33 @@ class TestHeader:
         assert result.exit_code == 1
         assert "--header" in result.stderr
         assert run("inspect", "years.csv", "--header").exit_code == 0
+
+
+class TestConvert:
+    def test_queries(self, folder):
+        (folder / "q.svm").write_text("1 qid:3 1:1.0\n2 qid:4 2:1.0\n")
+        assert run("convert", "q.svm", "-").stdout == (folder / "q.svm").read_text()
+        result = run("convert", "q.svm", "q.npz")
+        assert result.exit_code == 0
+        assert "q.svm has numbers of queries (qid), for which npz has no place" in result.stderr
+
+    def test_several_labels(self, folder):
+        (folder / "m.svm").write_text("1,3 1:1.0\n2 2:1.0\n")
+        assert run("convert", "m.svm", "-", "--multilabel").stdout == (folder / "m.svm").read_text()
+        assert "multilabel" in run("convert", "m.svm", "-").stderr
+
+    @needs_pyarrow
+    def test_missing_values_have_no_place_in_libsvm(self, folder):
+        (folder / "m.csv").write_text("a,b,y\n1,,0\n2,3,1\n")
+        result = run("convert", "m.csv", "m.svm", "--target", "y")
+        assert result.exit_code == 1
+        assert "row 1, column 2 holds nan" in result.stderr
+        assert not (folder / "m.svm").exists()
+
+    def test_wide_rows(self, folder):
+        (folder / "wide.svm").write_text("1 999999999:1\n0 3:1\n")
+        assert run("convert", "wide.svm", "wide.npz").exit_code == 0
+        assert run("convert", "wide.npz", "-").stdout == "1 999999999:1.0\n0 3:1.0\n"
+        result = run("convert", "wide.svm", "wide.csv")
+        assert result.exit_code == 1
+        assert "999999999" in result.stderr

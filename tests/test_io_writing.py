@@ -19,6 +19,43 @@ def written(name, X, y=None, **options):
     return io.BytesIO(out.getvalue())
 
 
+def test_queries_are_written():
+    text = b"1 qid:3 1:1.0\n2 qid:4 2:1.0\n"
+    data = read(io.BytesIO(text))
+    assert written("x.svm", data.X, data.y, qid=data.qid).getvalue() == text
+
+
+@pytest.mark.parametrize("name", ["x.csv", "x.parquet", "x.npz", "x.npy"])
+def test_what_only_svmlight_has_a_place_for(name):
+    with pytest.raises(ValueError, match=rf"^{name}: a file of format '.*' has no place for qid. Write svmlight"):
+        written(name, np.ones((2, 1)), qid=np.array([1, 2]))
+    with pytest.raises(ValueError, match=r"has no place for several labels a row. Write svmlight"):
+        written(name, np.ones((2, 1)), [(1, 2), ()])
+
+
+def test_several_labels_a_row():
+    text = b"1,3 1:1.0\n 2:1.0\n2\n"
+    data = read(io.BytesIO(text), multilabel=True)
+    assert data.y == [(1, 3), (), (2,)]
+    back = read(written("x.svm", data.X, data.y), multilabel=True)
+    assert back.y == data.y
+    assert (back.X != data.X).nnz == 0
+    assert read(written("x.svm", data.X, data.y, qid=[1, 2, 3]), multilabel=True).y == data.y
+    with pytest.raises(ValueError, match=r"row 2 has neither labels nor values"):
+        written("x.svm", np.array([[1.0], [0.0]]), [(1,), ()])
+    with pytest.raises(ValueError, match=r"the label 'a,b' cannot stand in a LIBSVM file"):
+        written("x.svm", np.ones((1, 1)), [("a,b", "c")])
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("kind", [np.asarray, sp.csr_array])
+def test_svmlight_holds_finite_numbers_only(value, kind):
+    X = np.ones((3000, 200))
+    X[2500, 1], X[2700, 0] = value, value
+    with pytest.raises(ValueError, match=rf"row 2501, column 2 holds {value}, which cannot stand in a LIBSVM file"):
+        written("x.svm", kind(X))
+
+
 def test_sparse_rows_stay_sparse(tmp_path):
     X = sp.random_array((1000, 10_000_000), density=1e-6, rng=0, format="csr")
     y = np.arange(1000) % 3

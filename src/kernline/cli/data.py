@@ -25,6 +25,7 @@ class Reading:
     skip_bad: bool = False
     threads: int = -1
     header: bool | None = None
+    multilabel: bool = False
 
     def labelled(self, source: str, model: Any = None) -> Any:
         """Rows with labels; `model`: with the columns it was trained on."""
@@ -63,6 +64,7 @@ class Reading:
             target=int(self.target) if self.target is not None and number else self.target,
             columns=columns,
             header="auto" if self.header is None else self.header,
+            multilabel=self.multilabel,
             zero_based=self._zero_based(source, model),
             on_error="skip" if self.skip_bad else "raise",
             n_jobs=self.threads,

@@ -69,6 +69,9 @@ def convert(
     columns: opt.Columns = None,
     header: opt.Header = None,
     zero_based: opt.ZeroBased = None,
+    multilabel: Annotated[
+        bool, typer.Option("--multilabel", help="LIBSVM rows have several labels, as 1,3,7.")
+    ] = False,
     skip_bad: opt.SkipBad = False,
     threads: opt.Threads = -1,
     quiet: opt.Quiet = False,
@@ -86,13 +89,19 @@ def convert(
         from .. import io
         from ..io.atomic import replacing
 
-        io.format_of(output, to)
+        kind = io.format_of(output, to)
         path = Path(output)
         if output != "-":
             check_writable(path)
-        content = Reading(out, format, target, columns, zero_based, skip_bad, threads, header).rows(source)
+        reading = Reading(out, format, target, columns, zero_based, skip_bad, threads, header, multilabel)
+        content = reading.rows(source)
+        qid = content.qid
+        if qid is not None and kind != "svmlight":
+            out.warn(f"{source} has numbers of queries (qid), for which {kind} has no place; they are left out.")
+            qid = None
         name = target if target is not None and not target.lstrip("-").isdigit() else "label"
         options: Any = {"name": output, "format": to, "feature_names": content.feature_names, "target": name}
+        options["qid"] = qid
         if output == "-":
             io.write(sys.stdout.buffer, content.X, content.y, **options)
             sys.stdout.buffer.flush()

@@ -39,11 +39,14 @@ def write(
     format: str = "auto",
     feature_names: list[str] | None = None,
     target: str = "label",
+    qid: NDArray[np.int64] | None = None,
 ) -> None:
     """Write rows, and their labels if there are any, to an open binary file.
 
     `name` tells the format ("auto") and the compression (.gz, .bz2, .xz). In a table the labels are the column
-    `target`, after the features; columns without names are called f1, f2, ….
+    `target`, after the features; columns without names are called f1, f2, …. svmlight alone has a place for `qid`, and
+    for several labels a row (a list of tuples, as `read` returns with ``multilabel=True``). Sparse rows stay sparse in
+    svmlight and .npz.
 
     Examples
     --------
@@ -54,11 +57,15 @@ def write(
     b'ham 1:0.5\\nspam 2:2.0\\n'
     """
     X = sp.csr_array(X) if sp.issparse(X) else np.asarray(X, dtype=None if hasattr(X, "dtype") else np.float64)
-    y = None if y is None else np.asarray(y)
     kind = format_of(name, format)
+    is_multilabel = isinstance(y, list) and any(isinstance(labels, tuple) for labels in y)
+    for what, is_given in (("qid", qid is not None), ("several labels a row", is_multilabel)):
+        if is_given and kind != "svmlight":
+            raise ValueError(f"{name}: a file of format {kind!r} has no place for {what}. Write svmlight.")
+    y = y if y is None or is_multilabel else np.asarray(y)
     with _compressed(out, name) as stream:
         if kind == "svmlight":
-            _write_svmlight(stream, X, y)
+            _write_svmlight(stream, X, y, qid)
         elif kind in TABLES:
             _write_table(stream, kind, X, y, feature_names, target)
         else:
@@ -77,22 +84,48 @@ def _compressed(out: BinaryIO, name: str) -> Iterator[Any]:
         yield stream
 
 
-def _write_svmlight(stream: Any, X: Any, y: NDArray[Any] | None) -> None:
-    labels = np.zeros(X.shape[0], dtype=np.int64) if y is None else y
-    texts = [str(label) for label in labels.tolist()]
-    if bad := next((text for text in texts if not text or set(text) & set(" \t\r\n#:,")), None):
-        raise ValueError(
-            f"the label {bad!r} cannot stand in a LIBSVM file: it is empty, or has a blank, ',' ':' or '#'."
-        )
+def _write_svmlight(stream: Any, X: Any, y: Any, qid: NDArray[np.int64] | None) -> None:
+    heads = ["0"] * X.shape[0] if y is None else [_label_text(label) for label in _plain(y)]
+    if qid is not None:
+        heads = [f"{head} qid:{query}" for head, query in zip(heads, _plain(qid), strict=True)]
     for rows in row_blocks(X, _SVMLIGHT_VALUES):
         block = sp.csr_array(X[rows])
         block.sort_indices()
+        _check_finite(block, rows.start)
         columns, values = (block.indices + 1).tolist(), block.data.tolist()
         lines = []
-        for i, (first, last) in enumerate(zip(block.indptr[:-1].tolist(), block.indptr[1:].tolist(), strict=True)):
+        for head, first, last in zip(heads[rows], block.indptr[:-1].tolist(), block.indptr[1:].tolist(), strict=True):
             pairs = zip(columns[first:last], values[first:last], strict=True)
-            lines.append(" ".join([texts[rows.start + i], *(f"{j}:{value!r}" for j, value in pairs)]) + "\n")
+            lines.append(" ".join([head, *(f"{j}:{value!r}" for j, value in pairs)]) + "\n")
+            if lines[-1] == "\n":
+                raise ValueError(
+                    f"row {rows.start + len(lines)} has neither labels nor values; svmlight would lose it. Drop it."
+                )
         stream.write("".join(lines).encode())
+
+
+def _plain(values: Any) -> list[Any]:
+    return values if isinstance(values, list) else np.asarray(values).tolist()
+
+
+def _label_text(label: Any) -> str:
+    """A label, or several with commas between."""
+    texts = [str(part) for part in label] if isinstance(label, tuple) else [str(label)]
+    if bad := [text for text in texts if not text or set(text) & set(" \t\r\n#:,")]:
+        raise ValueError(
+            f"the label {bad[0]!r} cannot stand in a LIBSVM file: it is empty, or has a blank, ',' ':' or '#'."
+        )
+    return ",".join(texts)
+
+
+def _check_finite(block: sp.csr_array, first_row: int) -> None:
+    bad = np.flatnonzero(~np.isfinite(block.data))
+    if bad.size:
+        row = first_row + int(np.searchsorted(block.indptr, bad[0], side="right"))
+        raise ValueError(
+            f"row {row}, column {block.indices[bad[0]] + 1} holds {block.data[bad[0]]}, which cannot stand in a LIBSVM "
+            "file. Fill in what is missing first, or write another format."
+        )
 
 
 def _write_table(
