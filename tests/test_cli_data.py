@@ -1,5 +1,6 @@
 """Data on the command line: pipes by their path, tables without a header, conversion without loss."""
 
+import gzip
 import json
 import os
 import stat
@@ -7,6 +8,7 @@ import subprocess
 import sys
 from importlib.util import find_spec
 
+import numpy as np
 import pytest
 
 pytest.importorskip("typer")
@@ -132,3 +134,24 @@ class TestConvert:
         result = run("convert", "wide.svm", "wide.csv")
         assert result.exit_code == 1
         assert "999999999" in result.stderr
+
+
+def test_a_cut_off_data_set_is_told_in_json_too(folder, monkeypatch):
+    monkeypatch.setenv("KERNLINE_DATA", str(folder))
+    (folder / "mnist").mkdir()
+    for name in ("train-images-idx3-ubyte.gz", "train-labels-idx1-ubyte.gz"):
+        (folder / "mnist" / name).write_bytes(gzip.compress(np.arange(100, dtype=np.uint8).tobytes())[:30])
+    result = run("inspect", "@mnist", "--json")
+    assert result.exit_code == 1
+    assert "train-images-idx3-ubyte.gz: the gzip stream is cut off" in json.loads(result.stdout)["error"]
+    assert "Aborted" not in result.stderr
+
+
+def test_an_early_end_is_told_in_json_too(folder, monkeypatch):
+    def ends(*_, **__):
+        raise EOFError("it ended early")
+
+    monkeypatch.setattr(kernline.io, "read", ends)
+    result = run("inspect", "iris.svm", "--json")
+    assert result.exit_code == 1
+    assert json.loads(result.stdout)["error"] == "it ended early"

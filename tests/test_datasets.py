@@ -1,7 +1,10 @@
 """Data sets by name: found, fetched, checked, and refused when they are not what was published."""
 
+import bz2
+import gzip
 import hashlib
 import http.server
+import lzma
 import threading
 from email.utils import formatdate
 from pathlib import Path
@@ -206,6 +209,53 @@ def test_a_file_of_the_collection_is_split_or_has_its_own_test_part(tmp_path, mo
     data = datasets.load("heart")
     assert (data.X_train.shape, data.X_test.shape) == ((14, 13), (6, 13))
     assert datasets.load_part("heart", test=True)[0].shape == (6, 13)
+
+
+class TestImages:
+    """Files as those of MNIST: two zeros, 8, the number of sizes, the sizes, bytes."""
+
+    IMAGES = bytes([0, 0, 8, 3, 0, 0, 0, 2, 0, 0, 0, 2, 0, 0, 0, 2]) + bytes(range(8))
+    LABELS = bytes([0, 0, 8, 1, 0, 0, 0, 2, 7, 5])
+
+    @pytest.fixture
+    def files(self, tmp_path, monkeypatch):
+        monkeypatch.setenv("KERNLINE_DATA", str(tmp_path))
+        return [tmp_path / file.name for file in datasets.CATALOGUE["mnist"].train]
+
+    def write(self, files, images):
+        files[0].parent.mkdir(exist_ok=True)
+        for file, content in zip(files, (images, self.LABELS), strict=True):
+            file.write_bytes(gzip.compress(content))
+
+    def test_read(self, files):
+        self.write(files, self.IMAGES)
+        X, y = datasets.load_part("mnist")
+        assert (X * 255.0).tolist() == [[0, 1, 2, 3], [4, 5, 6, 7]]
+        assert y.tolist() == [7, 5]
+
+    @pytest.mark.parametrize("pack", [bz2.compress, lzma.compress])
+    def test_packed_otherwise(self, files, pack):
+        self.write(files, self.IMAGES)
+        for file in files:
+            content = pack(gzip.decompress(file.read_bytes()))
+            file.with_name(file.name + (".bz2" if pack is bz2.compress else ".xz")).write_bytes(content)
+            file.unlink()
+        assert datasets.load_part("mnist")[0].shape == (2, 4)
+
+    @pytest.mark.parametrize(
+        "images",
+        [b"", b"\0\0\x08", IMAGES[:10], IMAGES[:-1], IMAGES + b"\0", b"\0\0\x0d" + IMAGES[3:], b"\0\0\x08\0", b"junk"],
+    )
+    def test_damaged(self, files, images):
+        self.write(files, images)
+        with pytest.raises(ValueError, match=r"train-images-idx3-ubyte.gz is no MNIST file of bytes, or is cut off"):
+            datasets.load_part("mnist")
+
+    def test_cut_off(self, files):
+        self.write(files, self.IMAGES)
+        files[0].write_bytes(files[0].read_bytes()[:20])
+        with pytest.raises(ValueError, match=r"train-images-idx3-ubyte.gz: the gzip stream is cut off or damaged"):
+            datasets.load_part("mnist")
 
 
 def test_the_catalogue_is_consistent():

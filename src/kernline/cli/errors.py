@@ -46,7 +46,7 @@ def explained(fail: Callable[[str, int], None]) -> Iterator[None]:
         sys.exit(ExitCode.CLOSED_PIPE)
     except KeyboardInterrupt:
         fail("interrupted; nothing was written", ExitCode.INTERRUPTED)
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, EOFError) as error:  # click would say no more than "Aborted!" of the last
         fail(as_options("\n".join([_text(error), *getattr(error, "__notes__", [])])), _code(error))
     except Exception as error:
         if os.environ.get("KERNLINE_DEBUG"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-import gzip
+import math
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +13,7 @@ from sklearn.datasets import load_digits
 from sklearn.model_selection import train_test_split
 
 from ..io import read
+from ..io.streams import open_source
 from .catalogue import CATALOGUE, Dataset, Entry
 from .fetching import OnBytes, path
 from .generated import make_bag_of_words
@@ -69,12 +70,14 @@ def _part(entry: Entry, files: Any) -> tuple[Any, NDArray[Any]]:
 
 
 def _idx(file: Path) -> NDArray[np.uint8]:
-    """Read the MNIST format: a header of big-endian sizes, then bytes."""
-    with gzip.open(file) as stream:
-        content = stream.read()
-    n_dimensions = content[3]
-    shape = np.frombuffer(content, ">i4", n_dimensions, 4)
-    return np.frombuffer(content, np.uint8, offset=4 + 4 * n_dimensions).reshape(shape)
+    """Read the MNIST format: two zeros, the type of bytes (8), how many sizes; these, big-endian; then bytes."""
+    with open_source(file) as source:
+        content = source.stream.read()
+    start = 4 + 4 * content[3] if content[:3] == b"\0\0\x08" and len(content) > 3 else 0
+    shape = np.frombuffer(content[4:start], ">u4").tolist() if 4 < start <= len(content) else []
+    if not shape or start + math.prod(shape) != len(content):
+        raise ValueError(f"{file} is no MNIST file of bytes, or is cut off or damaged. Fetch it again.")
+    return np.frombuffer(content, np.uint8, offset=start).reshape(shape)
 
 
 def _scene15(file: Path) -> Dataset:
