@@ -126,6 +126,7 @@ class BudgetedSGD {
         values[j * block_slots] = value;
         if (value != 0.0f) norm += value * value;
       }
+      require(std::isfinite(counts(b)), "resume: counts must be finite");
       norms_[b] = norm;
       counts_[b] = counts(b);
       pasts_[b] = pasts(b);

@@ -298,7 +298,7 @@ inline void merge_least(BudgetState& state) {
     likeliest = others();
   }
   const double weight = std::fabs(state.counts[least]);
-  const bool timed = state.sampled && state.n_maintained % state.sampled == 0;
+  const bool timed = state.sampled && state.n_maintained % state.sampled == state.sampled / 4;  // not where the whole is
   const Clock::time_point begun = timed ? Clock::now() : Clock::time_point{};
   PartnerSearch search(state, weight);
   const Partner partner = state.published ? search.among_all(state.search) : search.among_likely(state.search, likeliest);

@@ -37,7 +37,7 @@ struct MeanTime {
   std::int64_t n = 0;
 
   void add(double seconds) {
-    constexpr double too_long = 1e-4;
+    constexpr double too_long = 1e-3;
     if (seconds > too_long) return;
     sum += seconds;
     ++n;

@@ -24,7 +24,7 @@ void with_values(const RowsView& view, F&& f) {
 
 template <class Row>
 inline void maintain(BudgetState& state, const Row& row, double count, std::int64_t likeliest) {
-  if (state.maintenance == Maintenance::merge && state.newest_is_least && !state.published && likeliest >= 0) {
+  if (state.maintenance == Maintenance::merge && state.newest_is_least && likeliest >= 0) {
     const Partner partner = PartnerSearch(state, std::fabs(count)).among_likely(state.search, likeliest);
     if (partner.slot >= 0) return merge_row(state, row, count, partner);
   }
@@ -59,8 +59,8 @@ inline void violation(BudgetState& state, const Row& row, double count) {
   const bool full = state.n_vectors == state.budget;
   const bool timed = full && state.sampled && state.n_maintained % state.sampled == 0;
   const Clock::time_point begun = timed ? Clock::now() : Clock::time_point{};
-  const std::int64_t likeliest = fill_bounds(state, count, state.kernel_row);
-  if (likeliest >= 0 && !state.published && is_point(state, row, likeliest)) {
+  const std::int64_t likeliest = state.published ? -1 : fill_bounds(state, count, state.kernel_row);
+  if (likeliest >= 0 && is_point(state, row, likeliest)) {
     const float before = state.counts[likeliest];  // the point is there already
     state.counts[likeliest] += static_cast<float>(count);
     // What was added in float32, or the average of a point seen 2^24 times would drift.

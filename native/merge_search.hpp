@@ -51,7 +51,7 @@ inline float least_of_block(const float* values) {
 
 inline float look_up(const float* table, int size, float m, float kappa) {
   const float last = static_cast<float>(size - 1);
-  const float u = 2.0f * m * last, v = kappa * last;
+  const float u = 2.0f * last * (m > 0.0f ? m : 0.0f), v = last * (kappa > 0.0f ? kappa : 0.0f);  // NaN becomes 0 too
   int i = static_cast<int>(u), k = static_cast<int>(v);
   i = i > size - 2 ? size - 2 : i;
   k = k > size - 2 ? size - 2 : k;
@@ -70,7 +70,8 @@ inline void look_up_losses(const MergeTables& tables, float a, const float* b, c
   float u[group], v[group], corners[4][group];
   int cells[group];
   for (int k = 0; k < group; ++k) {
-    u[k] = 2.0f * last * (a / (a + std::fabs(b[k])));
+    const float m = a / (a + std::fabs(b[k]));
+    u[k] = 2.0f * last * (m > 0.0f ? m : 0.0f);  // NaN becomes 0 too
     v[k] = last * (kappa[k] > 0.0f ? kappa[k] : 0.0f);
     const int i = static_cast<int>(u[k]), j = static_cast<int>(v[k]);
     const int row = i > size - 2 ? size - 2 : i, column = j > size - 2 ? size - 2 : j;
@@ -99,8 +100,10 @@ inline double merged_weight(double a, double b, double exponent, double h) {
 inline void losses_at_h(Candidates& some) {
   const double a = some.least;
   for (int k = 0; k < group; ++k) {
-    const double b = some.weights[k], c = merged_weight(a, b, some.exponents[k], some.h[k]);
-    const double degradation = a * a + b * b + 2.0 * a * b * some.kernels[k] - c * c;
+    // The kernel anew, in double: its float32 leaves nothing of the difference where points are near.
+    const double b = some.weights[k], kappa = exp2_fast(static_cast<double>(some.exponents[k]));
+    const double c = merged_weight(a, b, some.exponents[k], some.h[k]);
+    const double degradation = a * a + b * b + 2.0 * a * b * kappa - c * c;
     some.losses[k] = std::sqrt(0.5 * (degradation > 0.0 ? degradation : 0.0)) / a;
   }
 }

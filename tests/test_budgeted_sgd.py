@@ -1,5 +1,7 @@
 """The solver of BudgetedSVC against SciPy, direct kernel evaluation, and algorithms written out in NumPy."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -252,6 +254,46 @@ def test_partners_left_out_by_their_bound_would_not_have_won(moons, search):
     assert history[0].n_maintained > 200
     expected = decision(full, X[:500])
     assert_allclose(decision(pruned, X[:500]), expected, atol=2e-3 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("search", SEARCHES)
+@pytest.mark.parametrize("grid_size", [400, 401])
+def test_a_support_vector_that_counts_nothing(clouds, search, grid_size):
+    """Projection could leave one: its share of a pair, 0 / 0, must lead nowhere outside the tables."""
+    X, y = clouds
+    settings = BudgetedSGD(gamma=GAMMA, C=C, budget=20, search=search, grid_size=grid_size)
+    counts = np.where(np.arange(20) % 2, 3.0, -3.0).astype(np.float32)
+    counts[[3, 8]] = 0.0
+    model = replace(BudgetedModel.empty(5), vectors=X[:20].astype(np.float32), counts=counts, pasts=np.zeros(20))
+    model = settings.go_on(values_of(X[20:], GAMMA), y[20:], replace(model, n_seen=20.0, n_steps=20))
+    assert np.isfinite(decision(model, X)).all()
+
+
+@pytest.mark.parametrize("spread", [0.01, 0.03, 0.1, 1.0])
+@pytest.mark.parametrize("published", [False, True])
+@pytest.mark.parametrize("search", ["gss-precise", "lookup-h", "lookup-wd"])
+def test_the_partner_that_loses_least_is_found(search, published, spread):
+    """One point too many among 40, near and far, with counts from 1 to 1000; the losses in extended precision."""
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        vectors = (spread * rng.standard_normal((40, 3))).astype(np.float32)
+        counts = np.exp(rng.uniform(0.0, np.log(1000.0), 40)).astype(np.float32)
+        point = (spread * rng.standard_normal((1, 3))).astype(np.float32)
+        settings = BudgetedSGD(gamma=1.0, C=1e-9, budget=40, search=search, published=published, average=False)
+        model = replace(BudgetedModel.empty(3), vectors=vectors, counts=counts, pasts=np.zeros(40))
+        after = settings.go_on(values_of(point, 1.0), np.ones(1), replace(model, n_seen=1.0, n_steps=1))
+        (merged,) = np.flatnonzero((after.vectors != vectors).any(axis=1) | (after.counts != counts))
+        squared = np.longdouble(cdist(vectors.astype(np.float64), point.astype(np.float64), "sqeuclidean")[:, 0])
+        losses = extended_losses(counts.astype(np.longdouble), squared)
+        assert losses[merged] <= 1.02 * losses.min()
+
+
+def extended_losses(counts, squared):
+    """WD of merging a point of count 1 with each, by s − 1 and κ − 1, so that nothing cancels."""
+    m = 1.0 / (1.0 + counts)
+    h = np.longdouble(merging.best_h(m.astype(np.float64), np.exp(-squared).astype(np.float64)))
+    excess = m * np.expm1(-squared * (1.0 - h) ** 2) + (1.0 - m) * np.expm1(-squared * h**2)
+    return (1.0 + counts) ** 2 * (2.0 * m * (1.0 - m) * np.expm1(-squared) - 2.0 * excess - excess**2)
 
 
 def test_a_loose_search_is_nearly_as_good(clouds):
