@@ -5,7 +5,7 @@ import signal
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from sklearn.datasets import load_digits
+from sklearn.datasets import dump_svmlight_file, load_digits, load_iris
 
 from kernline import kernels
 
@@ -43,3 +43,18 @@ def histograms():
     X = rng.gamma(0.5, 1.0, (300, 40)) * (rng.random((300, 40)) < 0.5)
     y = np.sqrt(X) @ rng.standard_normal(40) + 0.3 * rng.standard_normal(300) > 0
     return sp.csr_array(X), np.where(y, "spam", "ham")
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A working folder with iris as LIBSVM and as CSV, and no data sets but those that come with scikit-learn."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("KERNLINE_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("KERNLINE_OFFLINE", "1")
+    monkeypatch.delenv("KERNLINE_DATA", raising=False)
+    X, y = load_iris(return_X_y=True)
+    dump_svmlight_file(X, y, "iris.svm", zero_based=False)
+    names = load_iris().target_names[y]
+    rows = [",".join([*map(str, row), name]) for row, name in zip(X.tolist(), names, strict=True)]
+    (tmp_path / "iris.csv").write_text("\n".join(["a,b,c,d,species", *rows]) + "\n")
+    return tmp_path

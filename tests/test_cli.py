@@ -30,21 +30,6 @@ def start(*arguments, **options):
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    """A working folder with iris as LIBSVM and as CSV, and no data sets but those that come with scikit-learn."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("KERNLINE_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setenv("KERNLINE_OFFLINE", "1")
-    monkeypatch.delenv("KERNLINE_DATA", raising=False)
-    X, y = load_iris(return_X_y=True)
-    dump_svmlight_file(X, y, "iris.svm", zero_based=False)
-    names = load_iris().target_names[y]
-    rows = [",".join([*map(str, row), name]) for row, name in zip(X.tolist(), names, strict=True)]
-    (tmp_path / "iris.csv").write_text("\n".join(["a,b,c,d,species", *rows]) + "\n")
-    return tmp_path
-
-
-@pytest.fixture
 def trained(folder):
     X, y = load_iris(return_X_y=True)
     model = kernline.AdditiveSVC(C=10.0, random_state=0).fit(X, y)
@@ -378,6 +363,18 @@ def test_bench(folder):
     assert all(result["accuracy"] > 0.5 for result in record["results"])
 
 
+def interrupted(process):
+    """What a fit tells that is stopped by Ctrl-C once it is under way."""
+    ended = threading.Timer(120, process.kill)
+    ended.start()
+    while b"problems fitted" not in (line := process.stderr.readline()):
+        assert line, "the fit ended"
+    process.send_signal(signal.SIGINT)
+    _, told = process.communicate()
+    ended.cancel()
+    return told
+
+
 class TestProcesses:
     """What only a process of its own can show."""
 
@@ -393,13 +390,7 @@ class TestProcesses:
     @pytest.mark.parametrize("keep", [False, True])
     def test_interrupt(self, hard, keep):
         process = start("train", *self.ENDLESS, *(["--keep"] if keep else []))
-        ended = threading.Timer(120, process.kill)
-        ended.start()
-        while b"problems fitted" not in (line := process.stderr.readline()):
-            assert line, "the fit ended"
-        process.send_signal(signal.SIGINT)
-        _, told = process.communicate()
-        ended.cancel()
+        told = interrupted(process)
         assert process.returncode == 130, told
         assert b"Traceback" not in told
         left = {path.name for path in hard.iterdir()} - {"iris.svm", "iris.csv", "hard.svm"}

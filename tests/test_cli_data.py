@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 pytest.importorskip("typer")
-from sklearn.datasets import dump_svmlight_file, load_iris
+from sklearn.datasets import load_iris
 from typer.testing import CliRunner
 
 import kernline
@@ -27,16 +27,12 @@ def run(*arguments):
 
 
 @pytest.fixture
-def folder(tmp_path, monkeypatch):
-    """A working folder with iris as LIBSVM, and as the UCI archive has it: numbers and names, without a header."""
-    monkeypatch.chdir(tmp_path)
+def folder(folder):
+    """Iris also as the UCI archive has it, numbers and names without a header, and a model of it."""
+    (folder / "iris.data.csv").write_text((folder / "iris.csv").read_text().partition("\n")[2])
     X, y = load_iris(return_X_y=True)
-    dump_svmlight_file(X, y, "iris.svm", zero_based=False)
-    names = load_iris().target_names[y]
-    rows = [",".join([*map(str, row), name]) for row, name in zip(X.tolist(), names, strict=True)]
-    (tmp_path / "iris.data.csv").write_text("\n".join(rows) + "\n")
     kernline.save(kernline.AdditiveSVC(C=10.0, random_state=0).fit(X, y), "model.kern")
-    return tmp_path
+    return folder
 
 
 def piped(source, *arguments):

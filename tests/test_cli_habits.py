@@ -5,7 +5,6 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 
 import numpy as np
 import pytest
@@ -17,15 +16,7 @@ from sklearn.model_selection import cross_val_score
 import kernline
 
 from .test_cli import TestProcesses as Processes
-from .test_cli import run, start
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    X, y = load_iris(return_X_y=True)
-    dump_svmlight_file(X, y, "iris.svm", zero_based=False)
-    return tmp_path
+from .test_cli import interrupted, run, start
 
 
 class TestLibsvm:
@@ -136,13 +127,7 @@ class TestSignals:
 
     def test_keep_tells_how_many_problems_were_cut_short(self, hard):
         process = start("train", *Processes.ENDLESS, "--keep", "-j", "1")
-        ended = threading.Timer(120, process.kill)
-        ended.start()
-        while b"problems fitted" not in (line := process.stderr.readline()):
-            assert line, "the fit ended"
-        process.send_signal(signal.SIGINT)
-        _, told = process.communicate()
-        ended.cancel()
+        told = interrupted(process)
         assert process.returncode == 130
         assert b"4 of 4 problems were cut short" in told
 
@@ -168,7 +153,7 @@ class TestSignals:
         _, told = process.communicate(timeout=60)
         assert process.returncode == 128 + number
         assert b"Traceback" not in told
-        assert [path.name for path in folder.iterdir()] == ["iris.svm"]
+        assert {path.name for path in folder.iterdir()} == {"iris.svm", "iris.csv"}
 
     def test_an_interrupt_while_modules_load(self):
         code = (

@@ -16,14 +16,6 @@ from kernline.feature_maps import AdditiveKernelMap, NystromMap
 from .test_cli import run
 
 
-@pytest.fixture
-def folder(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    X, y = load_iris(return_X_y=True)
-    dump_svmlight_file(X, y, "iris.svm", zero_based=False)
-    return tmp_path
-
-
 class TestWhereIndicesBegin:
     @pytest.fixture
     def zero_based(self, folder):
