@@ -142,6 +142,7 @@ class TestTrain:
         (["train", "-"], 2, "give MODEL"),
         (["train", "iris.csv"], 2, "--target"),
         (["train", "none.svm"], 1, "none.svm: no such file"),
+        (["train", "none.csv"], 1, "none.csv: no such file"),
         (["train", "iris.svm", "none/m.kern"], 1, "the folder none does not exist"),
         (["train", "iris.svm", "."], 1, "is a folder"),
         (["train", "bad.svm"], 1, "bad.svm:2: expected index:value"),

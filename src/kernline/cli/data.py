@@ -31,6 +31,7 @@ class Reading:
         """Rows with labels; `model`: with the columns it was trained on."""
         from .. import io
 
+        check_exists(source)
         if self.target is None and not source.startswith("@") and io.format_of(source, self.format) in io.TABLES:
             raise UsageError(f"{source} is a table: name its column of labels by --target.")
         data = self.rows(source, model)
@@ -51,8 +52,7 @@ class Reading:
     def _file(self, source: str, model: Any) -> Any:
         from .. import io
 
-        if source != "-" and not Path(source).exists():
-            raise FileNotFoundError(f"{source}: no such file. Named data sets begin with @ (kernline datasets list).")
+        check_exists(source)
         names = getattr(model, "feature_names_in_", None)
         columns: Sequence[str] | None = self.columns.split(",") if self.columns is not None else None
         if columns is None and names is not None and io.format_of(source, self.format) in io.TABLES:
@@ -102,6 +102,12 @@ class Reading:
             self.out.warn(f"{source} has {extra} features beyond the {n_features} of the model; they are left out.")
         X.resize((X.shape[0], n_features))
         return X
+
+
+def check_exists(source: str) -> None:
+    """Refuse a path that leads nowhere, before anything else is said of it."""
+    if source != "-" and not source.startswith("@") and not Path(source).exists():
+        raise FileNotFoundError(f"{source}: no such file. Named data sets begin with @ (kernline datasets list).")
 
 
 def is_model(path: str) -> bool:
