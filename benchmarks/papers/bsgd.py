@@ -313,7 +313,7 @@ def _steps(page: Page, problems: dict[str, Problem]) -> str:
         f"**A step, at most 1.5 times a dense product and the exponentials, dense data**: {len(ratios) - len(over)} of "
         f"{len(ratios)} met"
         + (f"; **missed**: {', '.join(over)}" if over else "")
-        + f". IJCNN at a budget of 100: {ijcnn[2]} µs a step. (The paper's C++ took 12 µs when it was run on a machine of this kind.)"
+        + f". IJCNN at a budget of 100: {ijcnn[2]} µs a step. (The paper's C++ was reported to take 12 µs on a machine of this kind.)"
     )
 
 
@@ -349,8 +349,7 @@ def _streams(page: Page, problems: dict[str, Problem]) -> str:
 TEXT = """## What to make of it
 
 **Agrees.** The last iterate of Algorithm 1 has the paper's accuracy on IJCNN, a little more on SKIN, and is within a tenth of a
-point on WEB. lookup-wd loses less than gss. It saves more than in the paper on all data sets but IJCNN and, at a budget of 100, the
-stand-in for SUSY.
+point on WEB. lookup-wd loses less than gss. It saves more than in the paper on all data sets but IJCNN.
 
 **Our table of WD.** It holds √(WD/2)/α, α being the smaller coefficient, which is nearly linear where WD vanishes; so lookup-wd
 finds the partner that loses least almost always (`tests/test_budgeted_sgd.py`). Bilinear interpolation of WD itself, as
@@ -365,7 +364,7 @@ paper's and scatters more; the average is above it, but for gss at a budget of 1
 itself stays below the paper's LIBSVM on splits of this size, and so do we.
 
 **The average.** Its reach was set by test accuracy on these very data sets, without an intercept and with one: the column "ours" is
-to that extent fitted to them. It is no gain everywhere: on the stand-in for SUSY with a budget of 500 it costs one to four points
+to that extent fitted to them. It is no gain everywhere: on the stand-in for SUSY with a budget of 500 it costs one to seven points
 against the last iterate.
 
 **Seeds.** With an intercept and a budget of 100, runs of twenty passes on IJCNN were seen to end between 94 and 98 %, by the order of
