@@ -1,5 +1,6 @@
 // An array that grows at its end and is given away when it is done. Large ones grow by moving pages, not bytes: realloc does
-// so, std::vector does not, and it could not be given away.
+// so, std::vector does not, and it could not be given away. Huge pages are not asked for: where memory is in pieces, making
+// them took three times as long as it took to read the file.
 #pragma once
 
 #include <algorithm>
@@ -10,10 +11,6 @@
 #include <new>
 #include <type_traits>
 #include <utility>
-
-#ifdef __linux__
-#include <sys/mman.h>
-#endif
 
 namespace kernline {
 
@@ -64,13 +61,6 @@ class Growing {
   void grow(std::size_t capacity) {
     if (capacity < size_ || capacity > std::numeric_limits<std::size_t>::max() / sizeof(T)) throw std::bad_alloc();
     reallocate(capacity);
-#if defined(__linux__) && defined(MADV_HUGEPAGE)
-    // Fewer page faults where the array is large; a failure costs nothing.
-    constexpr std::uintptr_t page = 4096;
-    const std::uintptr_t begin = (reinterpret_cast<std::uintptr_t>(data_) + page - 1) / page * page;
-    const std::uintptr_t end = reinterpret_cast<std::uintptr_t>(data_ + capacity) / page * page;
-    if (capacity * sizeof(T) >= std::size_t{1} << 22) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
-#endif
   }
   void reallocate(std::size_t capacity) {
     void* const moved = std::realloc(data_, capacity * sizeof(T));
