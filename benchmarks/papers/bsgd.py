@@ -360,7 +360,7 @@ once: 5.7 % of the steps of the first pass, 3.8 % of the second; the tests hold 
 second author has the same steps, 1/(λt) without an intercept. The difference is not in the algorithm as written. What a faster
 search can save is its share of the time, which Figure 3 has: on IJCNN gss takes less than a third of it, as our golden section
 search runs on sixteen candidates at once. On ADULT, where C = 32 is large for steps of 1/(λt), our last iterate is below the
-paper's and scatters more; the average is above it, but for gss at a budget of 100, which we cannot explain. On PHISHING, SVC
+paper's and scatters more; the average is above it, but for gss, which we cannot explain. On PHISHING, SVC
 itself stays below the paper's LIBSVM on splits of this size, and so do we.
 
 **The average.** Its reach was set by test accuracy on these very data sets, without an intercept and with one: the column "ours" is
@@ -373,7 +373,7 @@ the rows: the problem is not convex.
 **What is timed.** "As published" shares our kernel rows, exponentials and layout; only the algorithm is the paper's. Losses are
 computed in double precision there, from h, as the paper's text has it. One maintenance in 16 is timed, less what reading the clock
 costs, and without those that something else interrupted. The clock waits for all that is under way, so that shares are upper
-bounds: in training, maintenance overlaps with the next step. On ADULT, sparse rows make a step less than half as dear as a dense
-product, and every fourth step merges.
+bounds: in training, maintenance overlaps with the next step. On ADULT, sparse rows make a step cheaper than a dense product, and
+every fourth step merges.
 
 **Not built.** Merging several pairs at once, and a dual variant, coordinate ascent on a budget, were not tried."""
