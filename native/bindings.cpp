@@ -115,19 +115,19 @@ NB_MODULE(_core, m) {
 
   nb::class_<DualSolver>(m, "DualSolver")
       .def(nb::init<const Rows&, const Table&, const Table&, Vector<const float>, Vector<const double>,
-                    Vector<const double>, double, bool, std::optional<Vector<const std::int32_t>>, std::uint64_t, bool>(),
-           "rows"_a, "read"_a, "write"_a, exact("scales"), exact("signed_cost"), exact("curvature"),
-           "intercept_square"_a, "squared_hinge"_a, exact("members").none(), "seed"_a, "shuffle"_a)
+                    Vector<const double>, Vector<const double>, double, const std::string&, double, std::optional<Vector<const std::int32_t>>, std::uint64_t, bool>(),
+           "rows"_a, "read"_a, "write"_a, exact("scales"), exact("targets"), exact("cost"), exact("curvature"),
+           "intercept_square"_a, "loss"_a, "epsilon"_a, exact("members").none(), "seed"_a, "shuffle"_a)
       .def("sweep", &DualSolver::sweep, "seconds"_a, Release())
       .def("rebuild", &DualSolver::rebuild, "seconds"_a, Release())
       .def("evaluate", &DualSolver::evaluate, "seconds"_a, Release())
       .def("set_negligible", &DualSolver::set_negligible, "share"_a)
       .def("wake_all", &DualSolver::wake_all)
       .def("grow", &DualSolver::grow, "factor"_a, Release())
-      .def("set_alpha", &DualSolver::set_alpha, exact("alpha"))
+      .def("set_beta", &DualSolver::set_beta, exact("beta"))
       .def("set_weights", &DualSolver::set_weights, exact("weights"), "intercept"_a)
       .def("copy_weights", &DualSolver::copy_weights, exact("out"))
-      .def("copy_alpha", &DualSolver::copy_alpha, exact("out"))
+      .def("copy_beta", &DualSolver::copy_beta, exact("out"))
       .def_prop_ro("intercept", [](const DualSolver& s) { return s.state().intercept; })
       .def_prop_ro("n_active", [](const DualSolver& s) { return s.state().n_active; })
       .def_prop_ro("dual", [](const DualSolver& s) { return s.state().dual; })

@@ -5,6 +5,8 @@
 #include <memory>
 #include <new>
 #include <optional>
+#include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "bound_arrays.hpp"
@@ -24,19 +26,30 @@ inline AlignedFloats aligned_zeros(std::size_t n) {
   return floats;
 }
 
+// The names that losses.py gives to the losses that the core has.
+inline LossKind loss_kind(const std::string& name) {
+  if (name == "hinge") return LossKind::hinge;
+  if (name == "squared_hinge") return LossKind::squared_hinge;
+  if (name == "log") return LossKind::logistic;
+  if (name == "epsilon_insensitive") return LossKind::epsilon_insensitive;
+  if (name == "squared_epsilon_insensitive") return LossKind::squared_epsilon_insensitive;
+  if (name == "squared_error") return LossKind::squared_error;
+  throw std::invalid_argument("the core has no loss " + name);
+}
+
 // One problem under way. Each call goes on for at most `seconds`, without the GIL.
 class DualSolver {
  public:
   DualSolver(const Rows& rows, const Table& read, const Table& write, Vector<const float> scales,
-             Vector<const double> signed_cost, Vector<const double> curvature, double intercept_square, bool squared_hinge,
-             std::optional<Vector<const std::int32_t>> members, std::uint64_t seed, bool shuffle)
+             Vector<const double> targets, Vector<const double> cost, Vector<const double> curvature,
+             double intercept_square, const std::string& loss, double epsilon, std::optional<Vector<const std::int32_t>> members, std::uint64_t seed, bool shuffle)
       : rows_(rows),
         method_{read.view(), write.view()},
         read_(read),
         write_(write),
         scales_(scales),
         members_(members),
-        state_(seed, shuffle, squared_hinge ? Loss::squared_hinge : Loss::hinge, static_cast<float>(intercept_square)) {
+        state_(seed, shuffle, {loss_kind(loss), epsilon}, static_cast<float>(intercept_square)) {
     const RowsView& view = rows_.view();
     const std::size_t n = members ? members->size() : static_cast<std::size_t>(view.n_rows);
     if (members) check_members(*members, view.n_rows);
@@ -45,16 +58,17 @@ class DualSolver {
     require(read.view().width == write.view().width, "read and write tables must be of one width");
     require(is_method(read.view().form, write.view().form), "no method reads one of these tables and writes the other");
     require(scales.size() == static_cast<std::size_t>(view.n_features), "one scale a feature");
-    require(signed_cost.size() == n && curvature.size() == n, "one cost and one curvature a row");
+    require(targets.size() == n && cost.size() == n && curvature.size() == n, "one target, one cost and one curvature per row");
+    require(std::isfinite(epsilon) && epsilon >= 0.0, "epsilon must be a finite number, 0 or more");
     require(n < (std::size_t{1} << 31), "more than 2^31 rows: train on a part of them");
 
     coordinates_.resize(n);
     order_.resize(n);
     rests_.resize(n);
     for (std::size_t i = 0; i < n; ++i) {
-      const double cost = std::abs(signed_cost(i));
-      require(cost >= 1e-35 && cost <= 1e35 && curvature(i) >= 0.0 && curvature(i) <= 1e35, "costs and curvatures must be within the range of float32");
-      coordinates_[i] = {0.0, static_cast<float>(curvature(i)), static_cast<float>(signed_cost(i))};
+      require(cost(i) >= 1e-35 && cost(i) <= 1e35 && curvature(i) >= 0.0 && curvature(i) <= 1e35, "costs and curvatures must be within the range of float32");
+      require(std::abs(targets(i)) <= 1e35, "targets must be within the range of float32");
+      coordinates_[i] = {0.0, targets(i), static_cast<float>(curvature(i)), static_cast<float>(cost(i))};
     }
     n_weights_ = static_cast<std::size_t>(view.n_features) * static_cast<std::size_t>(read.view().width);
     weights_ = aligned_zeros(n_weights_ + 1);
@@ -102,32 +116,19 @@ class DualSolver {
     for (Rest& rest : rests_) rest.left = 0;
   }
 
-  // Multiplies costs, alpha and with it f: the solution for a smaller C becomes a start for a larger one, where the rows
-  // at their bound stay there.
+  // Multiplies costs, beta and with it f.
   void grow(double factor) {
     require(factor > 0.0 && !state_.in_epoch && exact_weights_.empty(), "grow: not in the middle of an epoch");
-    double linear = 0.0;  // the terms of the dual objective that grow with alpha; the rest, half the norm, with its square
-    for (Coordinate& coordinate : coordinates_) {
-      const double cost = std::abs(coordinate.signed_cost);
-      linear += coordinate.alpha * (1.0 - 0.5 * DualLoss(state_.loss, cost).diagonal * coordinate.alpha);
-      coordinate.signed_cost = static_cast<float>(coordinate.signed_cost * factor);
-      coordinate.alpha = std::min(coordinate.alpha * factor, DualLoss(state_.loss, std::abs(coordinate.signed_cost)).bound);
-    }
+    loops().grow(state_, factor);
     for (std::size_t k = 0; k < n_weights_; ++k) weights_[k] = static_cast<float>(weights_[k] * factor);
     state_.intercept = static_cast<float>(state_.intercept * factor);
-    state_.dual = factor * linear - factor * factor * (linear - state_.dual);
   }
 
-  // Starts from these alpha; the weights follow at the next rebuild, which must come before a sweep.
-  void set_alpha(Vector<const double> alpha) {
-    require(alpha.size() == coordinates_.size(), "alpha: one a row");
-    require(!state_.in_epoch && exact_weights_.empty(), "alpha: not in the middle of an epoch");
-    for (std::size_t i = 0; i < coordinates_.size(); ++i) {
-      const double bound = DualLoss(state_.loss, std::abs(coordinates_[i].signed_cost)).bound;
-      require(alpha(i) >= 0.0 && alpha(i) <= 1.000001 * bound, "alpha: between 0 and the cost");
-      coordinates_[i].alpha = std::min(alpha(i), bound);  // the cost is rounded to float32 here
-    }
-    std::fill(rests_.begin(), rests_.end(), Rest{});
+  // Starts from these beta; the weights follow at the next rebuild, which must come before a sweep.
+  void set_beta(Vector<const double> beta) {
+    require(beta.size() == coordinates_.size(), "beta: one per row");
+    require(!state_.in_epoch && exact_weights_.empty(), "beta: not in the middle of an epoch");
+    require(loops().set_beta(state_, beta.data()), "beta: not within the bounds of the loss");
   }
 
   // Starts from these weights, to which rows of other data have added: this problem is then a block of a larger one, and
@@ -143,9 +144,9 @@ class DualSolver {
     require(out.size() == n_weights_, "weights: one float a slot");
     std::copy_n(weights_.get(), n_weights_, out.data());
   }
-  void copy_alpha(Vector<double> out) const {
-    require(out.size() == coordinates_.size(), "alpha: one a row");
-    for (std::size_t i = 0; i < coordinates_.size(); ++i) out(i) = coordinates_[i].alpha;
+  void copy_beta(Vector<double> out) const {
+    require(out.size() == coordinates_.size(), "beta: one per row");
+    for (std::size_t i = 0; i < coordinates_.size(); ++i) out(i) = coordinates_[i].beta;
   }
   const DualState& state() const { return state_; }
 

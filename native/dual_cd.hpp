@@ -1,14 +1,14 @@
 // Dual coordinate descent for the SVM, on any pair of tables.
 //
-//   min_alpha  1/2 alpha' Q alpha - sum_i alpha_i,   0 <= alpha_i <= C_i,   Q_ij = y_i y_j (K(x_i, x_j) + b^2)
+//   max_beta  sum_i d_i(beta_i) - 1/2 beta' (K + b^2) beta,   d_i(beta) = -c_i l*(t_i, -beta / c_i)
 //
-// (hinge loss; the squared hinge adds alpha_i^2 / (4 C_i) and drops the upper bound). A visit of row i takes the exact
-// minimum over alpha_i, with m_i = 1 - y_i f(x_i) read from the weights:
+// for a loss l with targets t_i and costs c_i (losses.hpp). A visit of row i takes the exact maximum over beta_i, with f(x_i)
+// read from the weights, and writes the change back:
 //
-//   alpha_i <- clip(alpha_i + m_i / Q_ii, 0, C_i),   W_j += y_i (change of alpha_i) s_j psi(u_ij)
+//   beta_i <- step(beta_i, f(x_i)),   W_j += (change of beta_i) s_j psi(u_ij)
 //
 // in random order: Hsieh, Chang, Lin, Keerthi, Sundararajan, "A dual coordinate descent method for large-scale linear
-// SVM", ICML 2008. What the visits give for nothing is kept: the dual objective, and each row's share of the gap. It takes
+// SVM", ICML 2008. Each visit also gives, at no cost, the dual objective and the row's share of the gap. The share takes
 // the place of that paper's shrinking: a row whose share is negligible is not updated, and rests for a growing number of
 // epochs (dual_state.hpp). On MNIST that halved the visits that a gap of 1 % takes.
 #pragma once
@@ -18,6 +18,7 @@
 #include <cmath>
 
 #include "dual_state.hpp"
+#include "losses.hpp"
 #include "methods.hpp"
 
 namespace kernline::KERNLINE_TARGET {
@@ -74,30 +75,35 @@ inline void begin_epoch(DualState& state) {
   for (std::int64_t s = 0; s < lookahead; ++s) draw(state, s);
 }
 
+// Moves beta_i to its best value, given f(x_i), and returns the change; zero where the row's share of the gap is negligible.
+// One switch per visit, which always goes the same way: a copy of every loop for every loss would make the core two thirds
+// larger.
+[[gnu::noinline]] inline double move(DualState& state, std::int64_t i, double value) {
+  return with_loss(state.loss, [&](const auto& loss) {
+    Coordinate& row = state.coordinates[i];
+    const double cost = row.cost, curvature = row.curvature;
+    const double gap = loss.gap(cost, row.target, row.beta, value);
+    state.active_gap += gap;
+    if (gap <= state.negligible) {
+      state.rests[i].begin();
+      return 0.0;
+    }
+    state.rests[i].level = 0;
+    const double updated = loss.step(cost, row.target, row.beta, value, curvature);
+    const double change = updated - row.beta;
+    if (change == 0.0) return 0.0;
+    state.dual += loss.dual(cost, row.target, updated) - loss.dual(cost, row.target, row.beta) -
+                  change * (value + 0.5 * curvature * change);
+    row.beta = updated;
+    return change;
+  });
+}
+
 template <class Row, class Read, class Write>
 inline void visit(DualState& state, std::int64_t i, const Row& row, const Read& read, const Write& write) {
-  Coordinate& coordinate = state.coordinates[i];
-  const double sign = coordinate.signed_cost < 0.0f ? -1.0 : 1.0;
-  const double cost = sign * coordinate.signed_cost;
-  const double alpha = coordinate.alpha;
-
-  const double margin = 1.0 - sign * (read_row(row, read, state.weights) + state.intercept);
-  const double gap = DualLoss::gap(state.loss, cost, alpha, margin);
-  state.active_gap += gap;
-  if (gap <= state.negligible) return state.rests[i].begin();
-  state.rests[i].level = 0;
-
-  const DualLoss dual_loss(state.loss, cost);
-  const double gradient = dual_loss.diagonal * alpha - margin;
-  const double curvature = coordinate.curvature + dual_loss.diagonal;
-  const double target = curvature > 0.0 ? alpha - gradient / curvature : (gradient < 0.0 ? dual_loss.bound : 0.0);
-  const double updated = std::clamp(target, 0.0, dual_loss.bound);
-  const double change = updated - alpha;
-  if (change == 0.0) return;
-
-  coordinate.alpha = updated;
-  state.dual -= change * (gradient + 0.5 * curvature * change);
-  const float step = static_cast<float>(sign * change);
+  const double value = read_row(row, read, state.weights) + state.intercept;
+  const float step = static_cast<float>(move(state, i, value));
+  if (step == 0.0f) return;
   write_row(row, write, state.weights, step, state.scales);
   state.intercept += step * state.intercept_square;
 }
@@ -128,8 +134,8 @@ inline bool sweep(const RowsView& view, const MethodView& method, DualState& sta
   return finished;
 }
 
-// Sums the weights anew from alpha in double precision: the many small float32 updates leave an error that the gap of a
-// nearly solved problem would show. Visits the rows with alpha_i > 0 only; the caller takes over the sums when it is done.
+// Sums the weights again from beta in double precision: the many small float32 updates leave an error that the gap of a
+// nearly solved problem would show. Visits the rows with beta_i != 0 only; the caller takes over the sums when it is done.
 inline bool rebuild(const RowsView& view, const MethodView& method, DualState& state, double seconds) {
   const auto deadline = Clock::now() + std::chrono::duration<double>(seconds);
   const std::int64_t stride = rows_between_clock_reads(view);
@@ -137,13 +143,22 @@ inline bool rebuild(const RowsView& view, const MethodView& method, DualState& s
     for (std::int64_t visits = 1; state.rebuilt < state.n_rows; ++state.rebuilt, ++visits) {
       if (visits % stride == 0 && Clock::now() > deadline) return;
       const Coordinate& coordinate = state.coordinates[state.rebuilt];
-      if (coordinate.alpha == 0.0) continue;
-      const double step = coordinate.signed_cost < 0.0f ? -coordinate.alpha : coordinate.alpha;
-      write_row(rows.row(state.data_row(state.rebuilt)), write, state.exact_weights, step, state.scales);
-      state.exact_intercept += step * state.intercept_square;
+      if (coordinate.beta == 0.0) continue;
+      write_row(rows.row(state.data_row(state.rebuilt)), write, state.exact_weights, coordinate.beta, state.scales);
+      state.exact_intercept += coordinate.beta * state.intercept_square;
     }
   });
   return state.rebuilt >= state.n_rows;
+}
+
+// Adds row i to the sums of an evaluation.
+[[gnu::noinline]] inline void account(DualState& state, std::int64_t i, double value) {
+  with_loss(state.loss, [&](const auto& loss) {
+    const Coordinate& row = state.coordinates[i];
+    state.gap += loss.gap(row.cost, row.target, row.beta, value);
+    state.loss_sum += row.cost * loss.value(row.target, value);
+    state.squared_norm += row.beta * value;
+  });
 }
 
 // The exact gap at the present weights: one pass over all rows, resting ones included.
@@ -154,20 +169,43 @@ inline bool evaluate(const RowsView& view, const MethodView& method, DualState& 
   with_reader(view, method.read, [&](const auto& rows, const auto& read) {
     for (std::int64_t visits = 1; state.evaluated < state.n_rows; ++state.evaluated, ++visits) {
       if (visits % stride == 0 && Clock::now() > deadline) return;
-      const Coordinate& coordinate = state.coordinates[state.evaluated];
-      const double sign = coordinate.signed_cost < 0.0f ? -1.0 : 1.0;
-      const double cost = sign * coordinate.signed_cost;
       const double value = read_row(rows.row(state.data_row(state.evaluated)), read, state.weights) + state.intercept;
-      const double margin = 1.0 - sign * value;
-      state.gap += DualLoss::gap(state.loss, cost, coordinate.alpha, margin);
-      state.loss_sum += DualLoss::primal(state.loss, cost, margin);
-      state.squared_norm += coordinate.alpha * sign * value;
+      account(state, state.evaluated, value);
     }
   });
   if (state.evaluated < state.n_rows) return false;
   state.evaluated = 0;
   state.dual = state.loss_sum + 0.5 * state.squared_norm - state.gap;
   return true;
+}
+
+// Multiplies costs and beta, and the dual objective with them: the solution for smaller costs becomes a start for larger
+// ones, where the rows at their bound stay there. The caller multiplies the weights.
+inline void grow(DualState& state, double factor) {
+  double linear = 0.0;  // sum of d_i, which grows like beta; what it exceeds the dual objective by, half the norm, like its square
+  with_loss(state.loss, [&](const auto& loss) {
+    for (std::int64_t i = 0; i < state.n_rows; ++i) {
+      Coordinate& row = state.coordinates[i];
+      linear += loss.dual(row.cost, row.target, row.beta);
+      row.cost = static_cast<float>(row.cost * factor);
+      row.beta = loss.bounds(row.cost, row.target).clip(row.beta * factor);
+    }
+  });
+  state.dual = factor * linear - factor * factor * (linear - state.dual);
+}
+
+// Takes these beta, clipped to float32's rounding of their bounds; returns whether they were within them.
+inline bool set_beta(DualState& state, const double* beta) {
+  bool within = true;
+  with_loss(state.loss, [&](const auto& loss) {
+    for (std::int64_t i = 0; i < state.n_rows; ++i) {
+      Coordinate& row = state.coordinates[i];
+      row.beta = loss.bounds(row.cost, row.target).clip(beta[i]);
+      within = within && std::abs(beta[i] - row.beta) <= 1e-6 * std::abs(row.beta);
+      state.rests[i] = Rest{};
+    }
+  });
+  return within;
 }
 
 }  // namespace kernline::KERNLINE_TARGET

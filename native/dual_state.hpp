@@ -1,22 +1,33 @@
 // The state of one dual coordinate descent, kept between calls so that Python gets control back while it runs.
 #pragma once
 
-#include <cmath>
 #include <cstdint>
-#include <limits>
 
 #include "random.hpp"
 
 namespace kernline {
 
-// All that a visit of a row needs besides its cells, in one cache line: y_i is the sign of `signed_cost`.
-struct Coordinate {
-  double alpha;
-  float curvature;    // K(x_i, x_i), intercept included
-  float signed_cost;  // y_i C_i
+// All that a visit of a row needs besides its cells, in one cache line.
+struct alignas(32) Coordinate {
+  double beta;
+  double target;    // t_i: a label, +1 or -1, or a number to predict
+  float curvature;  // K(x_i, x_i), intercept included
+  float cost;       // c_i
 };
 
-enum class Loss : std::uint8_t { hinge, squared_hinge };
+// Which loss (losses.hpp), and the one parameter that some have.
+enum class LossKind : std::uint8_t {
+  hinge,
+  squared_hinge,
+  logistic,
+  epsilon_insensitive,
+  squared_epsilon_insensitive,
+  squared_error,
+};
+struct LossView {
+  LossKind kind;
+  double epsilon;
+};
 
 // A row whose share of the gap was negligible at its last visits is left alone for a while: 2, 8, 26, then 80 epochs.
 struct Rest {
@@ -31,7 +42,7 @@ struct Rest {
 };
 
 struct DualState {
-  DualState(std::uint64_t seed, bool shuffle_, Loss loss_, float intercept_square_)
+  DualState(std::uint64_t seed, bool shuffle_, LossView loss_, float intercept_square_)
       : random(seed), shuffle(shuffle_), loss(loss_), intercept_square(intercept_square_) {}
 
   Coordinate* coordinates = nullptr;
@@ -45,7 +56,7 @@ struct DualState {
 
   Random random;
   bool shuffle;  // or visit the rows in their order, as some papers write
-  Loss loss;
+  LossView loss;
   float intercept_square;  // K gains this constant: the penalised intercept
   float intercept = 0.0f;
 
@@ -65,31 +76,8 @@ struct DualState {
   // Filled by an evaluation, row by row: the exact sums at the present weights.
   std::int64_t evaluated = 0;  // next row of an evaluation
   double gap = 0.0;
-  double loss_sum = 0.0;     // sum of C_i loss_i
-  double squared_norm = 0.0;  // sum of alpha_i y_i f(x_i)
-};
-
-// What the loss changes in the dual: alpha_i <= bound, and alpha_i^2 / (4 C_i) added to the objective.
-struct DualLoss {
-  double bound;
-  double diagonal;  // second derivative of the added term
-
-  DualLoss(Loss loss, double cost)
-      : bound(loss == Loss::hinge ? cost : std::numeric_limits<double>::infinity()),
-        diagonal(loss == Loss::hinge ? 0.0 : 0.5 / cost) {}
-
-  static double primal(Loss loss, double cost, double margin) {
-    const double violation = margin > 0.0 ? margin : 0.0;
-    return loss == Loss::hinge ? cost * violation : cost * violation * violation;
-  }
-
-  // Row i's share of primal - dual, never negative: C loss(m) - alpha m + alpha^2/(4C), where m = 1 - y f(x).
-  static double gap(Loss loss, double cost, double alpha, double margin) {
-    if (loss == Loss::hinge) return margin > 0.0 ? (cost - alpha) * margin : -alpha * margin;
-    const double rest = alpha / (2.0 * cost);
-    if (margin > 0.0) return cost * (margin - rest) * (margin - rest);
-    return alpha * (0.5 * rest - margin);
-  }
+  double loss_sum = 0.0;     // sum of c_i l_i
+  double squared_norm = 0.0;  // sum of beta_i f(x_i)
 };
 
 }  // namespace kernline

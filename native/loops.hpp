@@ -16,6 +16,8 @@ struct Loops {
   bool (*sweep)(const RowsView&, const MethodView&, DualState&, double seconds);
   bool (*rebuild)(const RowsView&, const MethodView&, DualState&, double seconds);
   bool (*evaluate)(const RowsView&, const MethodView&, DualState&, double seconds);
+  void (*grow)(DualState&, double factor);
+  bool (*set_beta)(DualState&, const double* beta);
   void (*decision)(const RowsView&, const TableView&, const WeightsView&, std::int64_t begin, std::int64_t end,
                    double* out);
   void (*read_members)(const RowsView&, const TableView&, const float* weights, const std::int32_t* members,

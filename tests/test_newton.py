@@ -88,7 +88,7 @@ def test_newton_finds_what_coordinate_descent_finds(histograms, pair, loss, C):
     assert newton.converged
     assert descent.converged
     assert_allclose(newton.primal, descent.primal, rtol=2e-4)
-    certificate = certify(problem, newton.alpha)
+    certificate = certify(problem, newton.beta)
     assert_allclose(newton.primal, certificate.primal, rtol=1e-5)
     assert_allclose(newton.gap, certificate.gap, atol=1e-6 * certificate.primal, rtol=1e-3)
 
@@ -132,14 +132,16 @@ def test_members_are_a_problem_of_their_own(histograms, pair, solver):
     X, y = histograms
     rows = np.random.default_rng(1).choice(X.shape[0], 200, replace=False).astype(np.int32)
     whole = make_problem(X, y, pair, C=5.0)
-    part = replace(whole, signs=whole.signs[rows], cost=whole.cost[rows], curvature=whole.curvature[rows], members=rows)
+    part = replace(
+        whole, targets=whole.targets[rows], cost=whole.cost[rows], curvature=whole.curvature[rows], members=rows
+    )
     copied = sp.csr_array(X)[rows]
     alone = make_problem(copied, y[rows], pair, C=5.0)
     alone = replace(alone, scales=whole.scales, curvature=part.curvature)
     settings = DualCD(tol=1e-5, solver=solver, max_iter=100_000)
     result = settings.solve(part)
-    assert result.alpha.size == 200
-    assert_allclose(result.gap, certify(part, result.alpha).gap, atol=1e-6 * result.primal, rtol=1e-3)
+    assert result.beta.size == 200
+    assert_allclose(result.gap, certify(part, result.beta).gap, atol=1e-6 * result.primal, rtol=1e-3)
     if pair.grid is None:  # codes are relative to the columns' maxima, which differ
         assert_allclose(result.primal, settings.solve(alone).primal, rtol=1e-4)
 
@@ -148,7 +150,7 @@ def test_a_solution_as_start_is_kept(hard):
     X, y = hard
     problem = make_problem(X, y, tables.Hats().build(kernels.Intersection()), C=1.0)
     first = DualCD(tol=1e-3).solve(problem)
-    again = DualCD(tol=1e-3).solve(problem, start=first.alpha)
+    again = DualCD(tol=1e-3).solve(problem, start=first.beta)
     assert again.n_iter <= 2
     assert_allclose(again.primal, first.primal, rtol=1e-3)
 
@@ -157,7 +159,7 @@ def test_a_start_is_cut_to_the_bounds(histograms):
     problem = make_problem(*histograms, tables.Hats().build(kernels.Chi2()), C=0.5)
     result = DualCD(tol=1e-3).solve(problem, start=np.full(problem.n_rows, 7.0))
     assert result.converged
-    assert (result.alpha <= 0.5).all()
+    assert (np.abs(result.beta) <= 0.5).all()
 
 
 def test_newton_hears_an_interruption(hard):
@@ -180,7 +182,7 @@ def test_newton_reports_its_steps_and_stops_when_asked(hard):
     assert [report.epoch for report in seen] == [1, 2, 3]
     assert result.n_iter == 3
     assert not result.converged
-    assert_allclose(result.gap, certify(problem, result.alpha).gap, rtol=1e-3)
+    assert_allclose(result.gap, certify(problem, result.beta).gap, rtol=1e-3)
     limited = DualCD(tol=1e-9, solver="newton", max_iter=5).solve(problem)
     assert limited.n_iter == 5
 
@@ -201,7 +203,7 @@ def test_a_gradient_of_zero_ends_it():
     X, y = rng.random((60, 4)), rng.integers(0, 2, 60)
     problem = make_problem(X, y, tables.Hats().build(kernels.Chi2()), C=1e-3)
     result = DualCD(tol=1e-12, solver="newton", max_iter=30).solve(problem)
-    assert_allclose(result.alpha, 1e-3, rtol=1e-6)
+    assert_allclose(np.abs(result.beta), 1e-3, rtol=1e-6)
     assert result.gap <= 1e-6 * result.primal
 
 
@@ -220,5 +222,5 @@ def test_a_stop_during_the_first_epochs_is_heard(hard):
     problem = make_problem(*hard, tables.Hats().build(kernels.Intersection()), C=100.0)
     result = DualCD(tol=1e-6).solve(problem, on_epoch=lambda report: True)
     assert result.n_iter == 1
-    assert result.alpha.max() <= 100.0
-    assert_allclose(result.gap, certify(problem, result.alpha).gap, rtol=1e-3)
+    assert np.abs(result.beta).max() <= 100.0
+    assert_allclose(result.gap, certify(problem, result.beta).gap, rtol=1e-3)

@@ -16,7 +16,7 @@ from kernline import AdditiveSVC, kernels, tables
 from kernline.certificate import certify
 from kernline.encoding import Encoder
 from kernline.native import row_norms
-from kernline.solvers import BinaryProblem, DualCD
+from kernline.solvers import DualCD, Problem
 
 C = 0.3
 
@@ -34,9 +34,9 @@ def one_epoch(X, y, pair):
     encoder = Encoder.fit(X, pair, kernel=kernels.Chi2())
     encoded = encoder.transform(X)
     norms = row_norms(encoded, pair, encoder.scales, n_threads=1)
-    problem = BinaryProblem(encoded, pair, encoder.scales, y, np.full(y.size, C), norms, intercept_square=0.0)
+    problem = Problem(encoded, pair, encoder.scales, y, np.full(y.size, C), norms, intercept_square=0.0)
     result = DualCD(tol=1e-9, max_iter=1, shuffle=False).solve(problem)
-    return result.alpha, result.weights, certify(problem, result.alpha).decision
+    return result.beta * y, result.weights, certify(problem, result.beta).decision
 
 
 def papers_epoch(y, Q, read, write, shape):

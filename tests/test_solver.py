@@ -6,11 +6,11 @@ import scipy.sparse as sp
 from numpy.testing import assert_allclose
 from sklearn.svm import LinearSVC
 
-from kernline import kernels, tables
+from kernline import kernels, losses, tables
 from kernline.certificate import certify, explicit_features
 from kernline.encoding import Encoder
 from kernline.native import row_norms
-from kernline.solvers import BinaryProblem, DualCD
+from kernline.solvers import DualCD, Problem
 
 from .conftest import KERNELS
 
@@ -20,15 +20,15 @@ def make_problem(X, y, pair, *, C=1.0, loss="hinge", intercept_square=1.0, gamma
     data = encoder.transform(X)
     norms = row_norms(data, pair, encoder.scales, n_threads=1)
     gamma = gamma or 1.0 / norms.mean()
-    return BinaryProblem(
+    return Problem(
         data=data,
         pair=pair,
         scales=gamma * encoder.scales,
-        signs=np.where(y == np.unique(y)[1], 1.0, -1.0),
+        targets=np.where(y == np.unique(y)[1], 1.0, -1.0),
         cost=np.broadcast_to(np.asarray(C, dtype=float), y.shape).copy(),
         curvature=gamma * norms + intercept_square,
         intercept_square=intercept_square,
-        loss=loss,
+        loss=losses.get(loss),
     )
 
 
@@ -62,7 +62,7 @@ def test_certificate_confirms_the_gap(histograms, pair, loss):
     result = DualCD(tol=tol, max_iter=20_000).solve(problem)
     assert result.converged
     assert 0.0 <= result.gap <= tol * result.primal
-    certificate = certify(problem, result.alpha)
+    certificate = certify(problem, result.beta)
     assert_allclose(result.primal, certificate.primal, rtol=1e-5)
     # gap = primal - dual cancels all but its last digits in the certificate, so compare on the objective's scale
     assert_allclose(result.gap, certificate.gap, atol=1e-6 * certificate.primal, rtol=1e-4)
@@ -75,7 +75,7 @@ def test_gap_of_an_early_stop_equals_the_certificate(digits, pair, tol):
     X, y = digits
     problem = make_problem(X, y == 8, pair, C=1.0)
     result = DualCD(tol=tol).solve(problem)
-    certificate = certify(problem, result.alpha)
+    certificate = certify(problem, result.beta)
     assert result.gap <= tol * result.primal
     assert_allclose(result.gap, certificate.gap, rtol=1e-4)
     assert_allclose(result.dual, certificate.dual, rtol=1e-5)
@@ -92,8 +92,8 @@ def test_liblinear_finds_the_same_function(histograms, pair, layout, loss):
     read, write = explicit_features(problem)
     values, vectors = np.linalg.eigh((read @ write.T).toarray())
     features = vectors * np.sqrt(np.maximum(values, 0.0))
-    peer = LinearSVC(loss=loss, C=2.0, dual=True, tol=1e-8, max_iter=1_000_000).fit(features, problem.signs)
-    assert_allclose(certify(problem, result.alpha).decision, peer.decision_function(features), atol=5e-3)
+    peer = LinearSVC(loss=loss, C=2.0, dual=True, tol=1e-8, max_iter=1_000_000).fit(features, problem.targets)
+    assert_allclose(certify(problem, result.beta).decision, peer.decision_function(features), atol=5e-3)
 
 
 @pytest.mark.parametrize("pair", SYMMETRIC + ASYMMETRIC)
@@ -109,15 +109,15 @@ def test_layouts_give_one_answer(histograms, pair):
 def test_same_seed_same_result(histograms):
     problem = make_problem(*histograms, tables.Hats().build(kernels.Chi2()))
     first, second, other = (DualCD(tol=0.01, seed=seed).solve(problem) for seed in (3, 3, 4))
-    assert_allclose(first.alpha, second.alpha, rtol=0)
-    assert np.abs(first.alpha - other.alpha).max() > 0
+    assert_allclose(first.beta, second.beta, rtol=0)
+    assert np.abs(first.beta - other.beta).max() > 0
 
 
 def test_without_intercept_the_weights_are_the_model(histograms):
     problem = make_problem(*histograms, tables.Hats().build(kernels.Chi2()), intercept_square=0.0)
     result = DualCD(tol=1e-3).solve(problem)
     assert result.intercept == 0.0
-    assert_allclose(result.gap, certify(problem, result.alpha).gap, rtol=1e-3)
+    assert_allclose(result.gap, certify(problem, result.beta).gap, rtol=1e-3)
 
 
 def test_costs_of_their_own(histograms):
@@ -125,8 +125,8 @@ def test_costs_of_their_own(histograms):
     cost = np.random.default_rng(0).uniform(0.1, 10.0, y.size)
     problem = make_problem(X, y, tables.Hats().build(kernels.Chi2()), C=cost)
     result = DualCD(tol=1e-3).solve(problem)
-    assert (result.alpha <= cost * (1 + 1e-6)).all()
-    assert_allclose(result.gap, certify(problem, result.alpha).gap, rtol=1e-3)
+    assert (np.abs(result.beta) <= cost * (1 + 1e-6)).all()
+    assert_allclose(result.gap, certify(problem, result.beta).gap, rtol=1e-3)
 
 
 def test_a_row_of_zeros_without_intercept():
@@ -134,7 +134,7 @@ def test_a_row_of_zeros_without_intercept():
     problem = make_problem(X, np.array([0, 1, 1]), tables.Hats().build(kernels.Chi2()), intercept_square=0.0)
     result = DualCD(tol=1e-6).solve(problem)
     assert result.converged
-    assert result.alpha[2] == 1.0  # nothing can be said of it, so it pays in full
+    assert result.beta[2] == 1.0  # nothing can be said of it, so it pays in full
 
 
 def test_reports_every_epoch_and_stops_when_asked(histograms):
@@ -149,7 +149,7 @@ def test_reports_every_epoch_and_stops_when_asked(histograms):
     assert [report.epoch for report in seen] == [1, 2, 3]
     assert result.history == seen
     assert not result.converged
-    assert_allclose(result.gap, certify(problem, result.alpha).gap, rtol=1e-4)
+    assert_allclose(result.gap, certify(problem, result.beta).gap, rtol=1e-4)
 
 
 def test_dual_never_falls(histograms):
@@ -160,8 +160,8 @@ def test_dual_never_falls(histograms):
 
 @pytest.mark.parametrize("solver", ["auto", "dual-cd", "newton"])
 def test_a_start_far_off(histograms, solver):
-    """With every α at its bound the dual objective is negative, and may stay so for many epochs."""
+    """With every β at its bound the dual objective is negative, and may stay so for many epochs."""
     problem = make_problem(*histograms, tables.Hats().build(kernels.Chi2()), C=1000.0)
-    result = DualCD(tol=0.01, solver=solver, max_iter=5000).solve(problem, start=problem.bound)
+    result = DualCD(tol=0.01, solver=solver, max_iter=5000).solve(problem, start=problem.targets * problem.cost)
     assert result.converged
-    assert_allclose(result.gap, certify(problem, result.alpha).gap, rtol=1e-3)
+    assert_allclose(result.gap, certify(problem, result.beta).gap, rtol=1e-3)

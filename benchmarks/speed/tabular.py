@@ -14,7 +14,7 @@ from kernline import AdditiveSVC, datasets, kernels, tables
 from kernline.certificate import explicit_features
 from kernline.encoding import Encoder
 from kernline.native import row_norms
-from kernline.solvers import BinaryProblem
+from kernline.solvers import Problem
 
 from ..measure import interleave
 from .bar import Bar
@@ -93,7 +93,7 @@ def _hat_features(X: Any, model: AdditiveSVC) -> tuple[Any, float]:
     encoder = Encoder.fit(X, pair, kernel=kernels.Intersection())
     data = encoder.transform(X)
     norms = row_norms(data, pair, encoder.scales, 1)
-    problem = BinaryProblem(data, pair, model.gamma_ * encoder.scales, np.ones(len(X)), np.ones(len(X)), norms)
+    problem = Problem(data, pair, model.gamma_ * encoder.scales, np.ones(len(X)), np.ones(len(X)), norms)
     hats, _ = explicit_features(problem)
     values, vectors = np.linalg.eigh(pair.gram)
     root = vectors * np.sqrt(np.maximum(values, 0.0))

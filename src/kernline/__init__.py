@@ -30,6 +30,7 @@ __all__ = [
     "io",
     "kernels",
     "load",
+    "losses",
     "save",
     "tables",
 ]

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from .progress import CallbackSupportMixin, FitProgress
-from .solvers import BinaryProblem, DualCD, SolveResult
+from .solvers import DualCD, Problem, SolveResult
 from .threads import run_tasks, thread_count
 
 Array = NDArray[np.float64]
@@ -24,9 +24,7 @@ class OneAgainstRest(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     classes_: NDArray[Any]
     history_: list[Any]
 
-    def _solve(
-        self, problems: list[BinaryProblem], progress: FitProgress, seed: int, first: int = 0
-    ) -> list[SolveResult]:
+    def _solve(self, problems: list[Problem], progress: FitProgress, seed: int, first: int = 0) -> list[SolveResult]:
         """Binary problems in threads; `first` is the number of the first one in `progress`."""
         interrupted = threading.Event()
         available = thread_count(self.n_jobs)

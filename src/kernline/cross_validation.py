@@ -91,8 +91,8 @@ def follow(model: Any, path: Path, scoring: Scoring, progress: FitProgress, seed
             fold, label = divmod(task, n_classes)
             watch = progress.problem(first + task * path.Cs.size + c)
             problem, start = path.problem(fold, label, c), starts[task]
-            alpha = start.at(C, problem.n_rows) if start else None
-            result = replace(settings, seed=seed + task).solve(problem, watch, interrupted, start=alpha)
+            beta = start.at(C, problem.n_rows) if start else None
+            result = replace(settings, seed=seed + task).solve(problem, watch, interrupted, start=beta)
             watch.end(result)
             values[fold][:, label] = path.values(fold, result)
             starts[task] = _Start.of(result, C)
@@ -153,26 +153,26 @@ class Scoring:
 
 @dataclass(frozen=True)
 class _Start:
-    """A solution as the start of the next C: its α that are not zero."""
+    """A solution as the start of the next C: its β that are not zero."""
 
     C: float
     support: NDArray[np.int64]
-    alpha: NDArray[np.float32]
+    beta: NDArray[np.float32]
     highest: float  # t*
 
     @classmethod
     def of(cls, result: SolveResult, C: float) -> _Start:
-        support = np.flatnonzero(result.alpha)
-        total = float(result.alpha.sum())
+        support = np.flatnonzero(result.beta)
+        total = float(np.abs(result.beta).sum())
         curvature = 2.0 * (total - result.dual)
         highest = total / curvature if curvature > 0.0 else np.inf
-        return cls(C, support, result.alpha[support].astype(np.float32), highest)
+        return cls(C, support, result.beta[support].astype(np.float32), highest)
 
     def at(self, C: float, n_rows: int) -> Array:
-        """α for a larger C."""
-        alpha = np.zeros(n_rows)
-        alpha[self.support] = min(C / self.C, self.highest) * self.alpha
-        return alpha
+        """β for a larger C."""
+        beta = np.zeros(n_rows)
+        beta[self.support] = min(C / self.C, self.highest) * self.beta
+        return beta
 
 
 def _fall(scores: Array) -> bool:

@@ -17,7 +17,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from . import basis as basis_of
-from . import pairwise, validation
+from . import losses, pairwise, validation
 from .classifier import OneAgainstRest
 from .cross_validation import Fold, Path, Scoring, folds_of, follow, highest, increasing
 from .encoding import EncodedData
@@ -306,10 +306,10 @@ class NystromSVC(OneAgainstRest):
             features=lambda rows: landmarks.features(data.X[rows], n_threads),
             blocks=blocks(data.X.shape[0], landmarks.width, _BLOCK_VALUES),
             width=landmarks.width,
-            signs=data.signs,
+            targets=data.signs,
             cost=cost,
             intercept_square=constant,
-            loss=self.loss,
+            loss=losses.get(self.loss),
         )
 
     def _keep(self, results: list[SolveResult], classes: NDArray[Any], landmarks: LandmarkMap) -> None:

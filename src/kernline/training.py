@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.class_weight import compute_class_weight
 
-from . import kernels, tables, validation
+from . import kernels, losses, tables, validation
 from .encoding import ColumnRange, EncodedData, Encoder, sample_of_values
 from .memory import COLUMN_BYTES, check_width
 from .native import row_norms
-from .solvers import BinaryProblem
+from .solvers import Problem
 from .threads import thread_count
 
 Array = NDArray[np.float64]
@@ -36,18 +36,18 @@ class TrainingRows:
     intercept_square: float
     loss: str
 
-    def problem(self, signs: Array, cost: Array, members: NDArray[np.int32] | None = None) -> BinaryProblem:
+    def problem(self, signs: Array, cost: Array, members: NDArray[np.int32] | None = None) -> Problem:
         """Return the problem of labels ±1 and costs C_i, both one a row of the data, on the rows `members` alone."""
         rows: Any = slice(None) if members is None else members
-        return BinaryProblem(
+        return Problem(
             data=self.data,
             pair=self.pair,
             scales=self.scales,
-            signs=signs[rows],
+            targets=signs[rows],
             cost=cost[rows],
             curvature=self.norms[rows],
             intercept_square=self.intercept_square,
-            loss=self.loss,
+            loss=losses.get(self.loss),
             members=members,
         )
 

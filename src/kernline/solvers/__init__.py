@@ -3,10 +3,9 @@
 from .blockwise import BlockProblems, Blockwise
 from .budgeted_sgd import BudgetedModel, BudgetedSGD, PassReport
 from .dual_cd import DualCD
-from .problem import BinaryProblem, EpochReport, SolveResult
+from .problem import EpochReport, Problem, SolveResult
 
 __all__ = [
-    "BinaryProblem",
     "BlockProblems",
     "Blockwise",
     "BudgetedModel",
@@ -14,5 +13,6 @@ __all__ = [
     "DualCD",
     "EpochReport",
     "PassReport",
+    "Problem",
     "SolveResult",
 ]

@@ -1,11 +1,11 @@
 """Dual coordinate descent on rows that are never all there at once: block minimisation.
 
-A pass takes the blocks of rows in random order. A block's features are made, each class takes some epochs on the α of
+A pass takes the blocks of rows in random order. A block's features are made, each class takes some epochs on the β of
 the block, whose part in f the weights carry on to the next block, and the features are forgotten: Yu, Hsieh, Chang and
 Lin, "Large linear classification when data cannot fit in memory", KDD 2010. A pass costs the making of all features, so
-the epochs within a block are cheap beside it. What takes most passes are the rows on the margin, 0 < α_i < C_i, which
+the epochs within a block are cheap beside it. What takes most passes are the rows on the margin, 0 < β_i < c_i, which
 depend on one another across blocks; their features, up to the size of a block, are kept until the end of the pass and
-their α brought into balance there. On MNIST at C = 10 that took 4 passes instead of 136.
+their β brought into balance there. On MNIST at C = 10 that took 4 passes instead of 136.
 
 The shares of the gap that the first epoch in each block meets estimate the gap; when their sum is low, a pass of its
 own computes it exactly.
@@ -23,10 +23,12 @@ from numpy.typing import NDArray
 
 from .. import _core
 from ..encoding import EncodedData
+from ..losses import Loss
 from ..tables import linear_pair
 from ..threads import run_tasks
-from .dual_cd import OnEpoch, core_solver, in_slices, looks_converged, negligible_share
-from .problem import Array, BinaryProblem, EpochReport, SolveResult
+from .descent import core_solver, in_slices, looks_converged, negligible_share
+from .dual_cd import OnEpoch
+from .problem import Array, EpochReport, Problem, SolveResult
 
 # Epochs on the rows of a block while its features are there, and at most on those on the margin, at the end of a pass.
 _EPOCHS, _MARGIN_EPOCHS = 4, 200
@@ -39,23 +41,23 @@ Rows = slice | NDArray[np.int64]
 
 @dataclass(frozen=True)
 class BlockProblems:
-    """Problems of labels ±1, `signs`, on the same rows, whose features are made a block at a time."""
+    """Problems on the same rows, each with its `targets`, whose features are made a block at a time."""
 
     features: Features
     blocks: list[slice]
     width: int
-    signs: list[Array]
+    targets: list[Array]
     cost: Array
     intercept_square: float
-    loss: str
+    loss: Loss
 
-    def block(self, rows: Rows, features: NDArray[np.float32], norms: Array, label: int) -> BinaryProblem:
+    def block(self, rows: Rows, features: NDArray[np.float32], norms: Array, label: int) -> Problem:
         """One problem on one block of rows."""
-        return BinaryProblem(
+        return Problem(
             data=EncodedData(features.shape, features),
             pair=linear_pair(),
             scales=np.ones(self.width),
-            signs=self.signs[label][rows],
+            targets=self.targets[label][rows],
             cost=self.cost[rows],
             curvature=norms,
             intercept_square=self.intercept_square,
@@ -65,9 +67,9 @@ class BlockProblems:
 
 @dataclass
 class _Progress:
-    """One problem under way: α, the weights they make, and what is known of the objective."""
+    """One problem under way: β, the weights they make, and what is known of the objective."""
 
-    alpha: Array
+    beta: Array
     weights: Array
     intercept: float = 0.0
     dual: float = 0.0
@@ -78,22 +80,22 @@ class _Progress:
     converged: bool = False
     history: list[EpochReport] = field(default_factory=list)
 
-    def resume(self, problem: BinaryProblem, rows: Rows, seed: int) -> _core.DualSolver:
-        """The core's solver of a block, from the present α and weights."""
+    def resume(self, problem: Problem, rows: Rows, seed: int) -> _core.DualSolver:
+        """The core's solver of a block, from the present β and weights."""
         core = core_solver(problem, seed, shuffle=True)
-        core.set_alpha(np.minimum(self.alpha[rows], problem.bound))
+        core.set_beta(np.clip(self.beta[rows], *problem.bounds))
         core.set_weights(self.weights.astype(np.float32), self.intercept)
         return core
 
-    def take_over(self, core: _core.DualSolver, problem: BinaryProblem, rows: Rows) -> None:
-        """Take the core's α of a block.
+    def take_over(self, core: _core.DualSolver, problem: Problem, rows: Rows) -> None:
+        """Take the core's β of a block.
 
         Not its float32 weights, whose many small changes drift: the sum of the block's changes, added once.
         """
-        alpha = np.empty(problem.n_rows)
-        core.copy_alpha(alpha)
-        change = problem.signs * (alpha - self.alpha[rows])
-        self.alpha[rows] = alpha
+        beta = np.empty(problem.n_rows)
+        core.copy_beta(beta)
+        change = beta - self.beta[rows]
+        self.beta[rows] = beta
         self.weights += change.astype(np.float32) @ problem.data.cells
         self.intercept += float(change.sum()) * problem.intercept_square
         self.dual += core.dual
@@ -130,7 +132,7 @@ class _Run:
     def __post_init__(self) -> None:
         self.begun = time.perf_counter()
         n_rows, width = self.problems.cost.size, self.problems.width
-        self.states = [_Progress(np.zeros(n_rows), np.zeros(width)) for _ in self.problems.signs]
+        self.states = [_Progress(np.zeros(n_rows), np.zeros(width)) for _ in self.problems.targets]
         self.random = np.random.default_rng(self.settings.seed)
 
     def results(self) -> list[SolveResult]:
@@ -174,14 +176,14 @@ class _Run:
         number: int,
         work: Callable[[_Progress, _core.DualSolver], None],
     ) -> None:
-        """Let every problem work on these rows, and take over its α."""
+        """Let every problem work on these rows, and take over its β."""
         norms = self._norms(features)
 
         def solve(index: int) -> None:
             k = under_way[index]
             state, problem = self.states[k], self.problems.block(rows, features, norms, k)
             core = state.resume(problem, rows, self.settings.seed + 1000 * number + k)
-            core.set_negligible(negligible_share(self.settings.tol, state.objective, state.alpha.size))
+            core.set_negligible(negligible_share(self.settings.tol, state.objective, state.beta.size))
             work(state, core)
             state.take_over(core, problem, rows)
 
@@ -201,9 +203,9 @@ class _Run:
                 break
 
     def _on_margin(self, under_way: list[int], rows: slice) -> NDArray[np.int64]:
-        """Rows of a block with 0 < α_i < C_i in some problem."""
-        bound = self.problems.cost[rows] if self.problems.loss == "hinge" else np.inf
-        free = [(self.states[k].alpha[rows] > 0.0) & (self.states[k].alpha[rows] < bound) for k in under_way]
+        """Rows of a block whose β_i lies strictly between its bounds, and is not zero, in some problem."""
+        loss, cost = self.problems.loss, self.problems.cost[rows]
+        free = [loss.is_free(self.problems.targets[k][rows], cost, self.states[k].beta[rows]) for k in under_way]
         return np.flatnonzero(np.logical_or.reduce(free)) + rows.start
 
     def _norms(self, features: NDArray[np.float32]) -> Array:
@@ -235,7 +237,7 @@ class _Run:
 
     def _result(self, state: _Progress) -> SolveResult:
         return SolveResult(
-            alpha=state.alpha,
+            beta=state.beta,
             weights=state.weights.astype(np.float32)[:, None],
             intercept=state.intercept,
             n_iter=len(state.history),

@@ -17,7 +17,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .. import _core, merging
-from .dual_cd import in_slices
+from .descent import in_slices
 
 Array = NDArray[np.float64]
 
