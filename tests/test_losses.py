@@ -249,8 +249,8 @@ class Huber(losses.Loss):
     def bounds(self, t, c):
         return -self.delta * c, self.delta * c
 
-    def step(self, t, c, beta, f, K):
-        return np.clip((K * beta + t - f) / (K + 1.0 / c), -self.delta * c, self.delta * c)
+    def unbounded_step(self, t, c, beta, f, K):
+        return (K * beta + t - f) / (K + 1.0 / c)
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from ..tables import linear_pair
 from ..threads import run_tasks
 from .descent import core_solver, in_slices, looks_converged, negligible_share
 from .dual_cd import OnEpoch
-from .problem import Array, EpochReport, Problem, SolveResult
+from .problem import Array, EpochReport, Problem, SolveResult, is_free
 
 # Epochs on the rows of a block while its features are there, and at most on those on the margin, at the end of a pass.
 _EPOCHS, _MARGIN_EPOCHS = 4, 200
@@ -205,7 +205,9 @@ class _Run:
     def _on_margin(self, under_way: list[int], rows: slice) -> NDArray[np.int64]:
         """Rows of a block whose β_i lies strictly between its bounds, and is not zero, in some problem."""
         loss, cost = self.problems.loss, self.problems.cost[rows]
-        free = [loss.is_free(self.problems.targets[k][rows], cost, self.states[k].beta[rows]) for k in under_way]
+        free = [
+            is_free(self.states[k].beta[rows], *loss.bounds(self.problems.targets[k][rows], cost)) for k in under_way
+        ]
         return np.flatnonzero(np.logical_or.reduce(free)) + rows.start
 
     def _norms(self, features: NDArray[np.float32]) -> Array:

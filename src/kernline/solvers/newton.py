@@ -31,7 +31,7 @@ from scipy.optimize import brentq
 
 from .. import _core
 from ..native import native_table
-from .problem import Problem
+from .problem import Problem, is_free
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.int32]
@@ -134,18 +134,20 @@ class _SmoothLoss:
         self.cost = problem.cost[chosen]
         self.centre = centre
         self.sigma = sharpness * self.cost
+        self.K = 1.0 / self.sigma
+        self.bounds = self.loss.bounds(self.targets, self.cost)
 
     def beta(self, f: Array) -> Array:
         """−c_i ℓ′_i."""
         if self.loss.smooth:
             return -self.cost * self.loss.gradient(self.targets, f)
-        return self.loss.step(self.targets, self.cost, self.centre, f, 1.0 / self.sigma)
+        return np.clip(self.loss.unbounded_step(self.targets, self.cost, self.centre, f, self.K), *self.bounds)
 
     def curvature(self, f: Array, beta: Array) -> Array:
         """c_i ℓ″_i."""
         if self.loss.smooth:
             return self.cost * self.loss.curvature(self.targets, f)
-        return np.where(self.loss.is_free(self.targets, self.cost, beta), self.sigma, 0.0)
+        return np.where(is_free(beta, *self.bounds), self.sigma, 0.0)
 
     def primal(self, f: Array) -> float:
         return float((self.cost * self.loss.value(self.targets, f)).sum())

@@ -47,6 +47,11 @@ class Problem:
         return self.loss.bounds(self.targets, self.cost)
 
 
+def is_free(beta: Array, low: Array, high: Array) -> NDArray[np.bool_]:
+    """Rows whose β is neither zero nor at one of its bounds: the support vectors on the margin."""
+    return (beta != 0.0) & (beta > low) & (beta < high)
+
+
 class EpochReport(NamedTuple):
     """One epoch or Newton step: `gap` is the exact one where it was computed, else the estimate that it gave."""
 
