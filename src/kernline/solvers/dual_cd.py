@@ -135,11 +135,11 @@ class _Run:
         if start is not None:
             self._set_alpha(np.minimum(start, self.problem.bound))
         converged = self._descend()
-        weights = np.empty(self.problem.data.n_features * self.problem.pair.width, dtype=np.float32)
+        weights = np.empty(self.problem.data.n_columns * self.problem.pair.width, dtype=np.float32)
         self.core.copy_weights(weights)
         return SolveResult(
             alpha=self._alpha(),
-            weights=weights.reshape(self.problem.data.n_features, -1),
+            weights=weights.reshape(self.problem.data.n_columns, -1),
             intercept=self.core.intercept,
             n_iter=len(self.history),
             primal=self._primal(),
@@ -242,7 +242,7 @@ class _Run:
             return False
         data = self.problem.data
         visit = _VISIT_SECONDS + _CELL_SECONDS * data.n_cells / max(1, data.n_rows)
-        unknowns = data.n_features * self.problem.pair.width
+        unknowns = data.n_columns * self.problem.pair.width
         cost = _NEWTON_PASSES * self.problem.n_rows * visit + _UNKNOWN_SECONDS * unknowns + _NEWTON_SECONDS
         epochs_left = self.settings.max_iter - len(self.history)
         if self.n_visits * visit < _EARLY * cost and epochs_left > self.settings.max_iter // 2:
