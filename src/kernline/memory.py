@@ -44,8 +44,8 @@ def check_width(estimator: Any, X: Any, bytes_a_column: float, n_columns: int | 
         )
     raise ValueError(
         f"X has {X.shape[1]:,} columns{terms}, for which {type(estimator).__name__} takes about "
-        f"{needed / 2**30:.3g} GB, and the machine has {machine_bytes() / 2**30:.3g}.{where} If that is no mistake, lower the number of columns: "
-        "sklearn.feature_extraction.FeatureHasher does it for sparse data."
+        f"{needed / 2**30:.3g} GB, and the machine has {machine_bytes() / 2**30:.3g}.{where} If that is no mistake, "
+        "lower the number of columns: sklearn.feature_extraction.FeatureHasher does it for sparse data."
     )
 
 

@@ -140,7 +140,7 @@ class ShapeFunctions:
         return np.einsum("nk,pnk->np", self.table.vectors(cells), weights)
 
     def importance(self, X: Any) -> Array:
-        """How much each function moves the score over the rows of X, a standard deviation: (n_functions, n_problems)."""
+        """How far each function moves the score over the rows of X: a standard deviation, (n_functions, n_problems)."""
         columns: Any = sp.csc_array(X) if sp.issparse(X) else np.asarray(X)
         if columns.shape[1] != self.n_features:
             raise ValueError(f"importance: X has {columns.shape[1]} features, and the model {self.n_features}.")

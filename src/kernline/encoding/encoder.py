@@ -27,6 +27,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import accumulate
 from typing import Any, Literal
 
 import numpy as np
@@ -58,7 +59,7 @@ _ZERO = np.float32(2.0**-31)
 # Kinds of input columns, as the core numbers them: those of other terms are encoded here.
 _NUMBER, _CATEGORY, _OTHER = range(3)
 # Not pickled.
-_CACHED = ("native", "term_start", "is_number", "functions")
+_CACHED = ("native", "is_number", "functions")
 
 
 @dataclass(frozen=True)
@@ -155,10 +156,10 @@ class Encoder:
         """Solver columns: those of the numbers, one for each input column, and those of the terms."""
         return self.n_features + sum(term.n_columns for term in self.terms)
 
-    @cached_property
+    @property
     def term_start(self) -> list[int]:
         """The first solver column of each of the terms."""
-        return (self.n_features + np.cumsum([0, *(term.n_columns for term in self.terms)])[:-1]).tolist()
+        return list(accumulate((term.n_columns for term in self.terms), initial=self.n_features))[:-1]
 
     @cached_property
     def is_number(self) -> NDArray[np.bool_]:
