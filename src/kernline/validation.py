@@ -13,7 +13,7 @@ from sklearn.utils.validation import _check_sample_weight, assert_all_finite, va
 
 from .encoding import ColumnRange, Encoder, TermSpec
 from .encoding.sources import row_blocks, value_range
-from .encoding.terms import nan_columns, replaced_columns
+from .encoding.terms import check_columns, nan_columns, replaced_columns
 from .gram import canonical_csr
 from .kernels import AdditiveKernel
 from .threads import thread_count
@@ -30,11 +30,13 @@ def check_training_data(
     estimator: Any, X: Any, y: Any, sample_weight: Any, *, reset: bool = True
 ) -> tuple[Any, NDArray[Any], Array | None]:
     """X (CSR or array), y and the weights; rows of weight zero are left out. Without `reset`, X is more of the same."""
-    missing = nan_columns(terms_of(estimator))
+    terms = terms_of(estimator)
+    missing = nan_columns(terms)
     options = {"accept_sparse": "csr", "accept_large_sparse": True, "dtype": "numeric", "reset": reset}
     X, y = validate_data(estimator, X, y, ensure_all_finite="allow-nan" if missing.size else True, **options)
     check_classification_targets(y)
     X = canonical(X)
+    check_columns(terms, X.shape[1])
     if missing.size:
         _check_missing(estimator, X, missing)
     if sample_weight is None:
