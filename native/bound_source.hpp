@@ -101,11 +101,11 @@ class CodeMap {
     require(kinds.size() == n && first.size() == n && missing.size() == n && level_start.size() == n + 1, "terms: one entry for each column");
     require(n_columns >= static_cast<std::int64_t>(n) && level_start(0) == 0 && level_start(n) == static_cast<std::int64_t>(levels.size()),
             "terms: level_start must divide the levels among the columns");
+    for (std::size_t j = 0; j < n; ++j) require(level_start(j) <= level_start(j + 1), "terms: level_start must not decrease");
     level_values_.assign(levels.data(), levels.data() + levels.size());
     std::vector<ColumnTerm> terms;
     for (std::size_t j = 0; j < n; ++j) {
       const std::int64_t n_levels = level_start(j + 1) - level_start(j);
-      require(n_levels >= 0, "terms: level_start must not decrease");
       require(kinds(j) <= static_cast<std::uint8_t>(ColumnKind::other), "terms: a kind that the core does not know");
       require(first(j) >= 0 && first(j) <= n_columns - n_levels && missing(j) >= -1 && missing(j) < n_columns, "terms: a column lies outside the solver's");
       const double* begin = level_values_.data() + level_start(j);

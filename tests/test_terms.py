@@ -279,3 +279,36 @@ def test_codes_beyond_the_grid_are_refused(packed):
         DualCD(tol=0.1).solve(damaged)
     with pytest.raises(ValueError, match="a code that the table lacks"):
         DualCD(tol=0.1, solver="newton").solve(damaged)
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"kinds": [0, 3]}, "kind"),
+        ({"first": [0, 3]}, "outside"),
+        ({"first": [0, -1]}, "outside"),
+        ({"missing": [4, -1]}, "outside"),
+        ({"missing": [-2, -1]}, "outside"),
+        ({"levels": [2.0, 1.0]}, "increase"),
+        ({"levels": [1.0, np.nan]}, "increase"),
+        ({"level_start": [0, 3, 2]}, "decrease"),
+        ({"level_start": [0, 0, 1]}, "divide"),
+        ({"n_columns": 1}, "divide"),
+        ({"kinds": [0]}, "one entry"),
+    ],
+)
+def test_the_core_refuses_terms_that_do_not_fit(change, message):
+    arrays = {
+        "kinds": np.array([0, 1], dtype=np.uint8),
+        "first": np.array([0, 2]),
+        "level_start": np.array([0, 0, 2]),
+        "levels": np.array([1.0, 2.0]),
+        "missing": np.array([-1, -1]),
+        "n_columns": 4,
+    }
+    changed = {name: np.array(value, arrays[name].dtype) for name, value in change.items() if name != "n_columns"}
+    changed = arrays | changed | {name: value for name, value in change.items() if name == "n_columns"}
+    X = np.ones((3, 2))
+    encoder = Encoder.fit(X, tables.Hats().build(kernels.Chi2()), kernel=kernels.Chi2())
+    with pytest.raises(ValueError, match=message):
+        encoder.native.set_terms(**changed)
