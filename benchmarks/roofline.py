@@ -124,7 +124,7 @@ def _empty(prepared: Prepared, members: np.ndarray) -> Callable[[], Any]:
 
 
 def _weights(prepared: Prepared) -> np.ndarray:
-    size = prepared.data.n_features * prepared.pair.width + 1
+    size = prepared.data.n_columns * prepared.pair.width + 1
     return np.random.default_rng(0).normal(size=size).astype(np.float32)
 
 
@@ -171,12 +171,12 @@ def _predict(prepared: Prepared, members: np.ndarray) -> Callable[[], Any]:
     stop = int(prepared.data.row_start[n_rows])
     part = replace(
         prepared.data,
-        shape=(n_rows, prepared.data.n_features),
+        shape=(n_rows, prepared.data.n_columns),
         cells=prepared.data.cells[:stop],
         row_start=prepared.data.row_start[: n_rows + 1],
         columns=None if columns is None else columns[:stop],
     )
-    weights = np.random.default_rng(0).normal(size=(10, part.n_features, prepared.pair.width)).astype(np.float32)
+    weights = np.random.default_rng(0).normal(size=(10, part.n_columns, prepared.pair.width)).astype(np.float32)
     slots = slots_of(weights)
     return lambda: decision(part, prepared.pair.read, slots, np.zeros(10), 1)
 

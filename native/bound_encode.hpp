@@ -38,16 +38,16 @@ inline void check_source(const CodeMap& map, const SourceView& source) {
   require(source.n_features == static_cast<std::int64_t>(map.n_features()), "encode: as many features as the encoder has");
 }
 
-// To one cell a feature. `out` must hold zeros, of which only the others are written over.
+// To one cell for each solver column. `out` must hold zeros, of which only the others are written over.
 template <class Cell>
 void encode_dense(const CodeMap& map, const Source& source, Matrix<Cell> out, int n_threads) {
   const SourceView& view = source.view();
   check_source(map, view);
-  require(static_cast<std::int64_t>(out.shape(0)) == view.n_rows && static_cast<std::int64_t>(out.shape(1)) == view.n_features, "encode: shapes differ");
+  require(static_cast<std::int64_t>(out.shape(0)) == view.n_rows && static_cast<std::int64_t>(out.shape(1)) == map.n_columns(), "encode: shapes differ");
   constexpr bool values = std::is_same_v<Cell, float>;
   require(values || map.grid().last_code <= std::numeric_limits<Cell>::max(), "encode: the codes need a wider type");
   parallel_for(n_threads, view.n_rows, [&](std::int64_t begin, std::int64_t end) {
-    DenseSink<Cell> sink{out.data() + begin * view.n_features, view.n_features};
+    DenseSink<Cell> sink{out.data() + begin * map.n_columns(), map.n_columns()};
     if constexpr (values) {
       encode_rows(view, map.transform(), map.to_value(), sink, begin, end);
     } else {
@@ -100,7 +100,7 @@ std::int64_t encode_packed(const CodeMap& map, const Source& source, Vector<Word
                            std::int64_t position, int n_threads) {
   check_source(map, source.view());
   require(map.grid().last_code < (1u << code_bits), "encode: the codes need more bits");
-  require(source.view().n_features <= std::int64_t{1} << (std::min<int>(8 * sizeof(Word), 62) - code_bits), "encode: more columns than a word holds");
+  require(map.n_columns() <= std::int64_t{1} << (std::min<int>(8 * sizeof(Word), 62) - code_bits), "encode: more columns than a word holds");
   using Sink = PackedSink<Word, code_bits>;
   return fill_in_parts(
       source.view().n_rows, row_end, position, static_cast<std::int64_t>(words.size()), n_threads,
@@ -116,7 +116,7 @@ std::int64_t encode_sparse_values(const CodeMap& map, const Source& source, Vect
                                   Vector<std::int64_t> row_end, std::int64_t position, int n_threads) {
   check_source(map, source.view());
   require(values.size() == columns.size(), "encode: one column a value");
-  require(source.view().n_features <= std::numeric_limits<Index>::max(), "encode: more columns than the index holds");
+  require(map.n_columns() <= std::numeric_limits<Index>::max(), "encode: more columns than the index holds");
   return fill_in_parts(
       source.view().n_rows, row_end, position, static_cast<std::int64_t>(values.size()), n_threads,
       [&](const SparseSink& sink) { return ValueSink<Index>{sink, values.data(), columns.data()}; },
@@ -135,10 +135,10 @@ inline void predict(const CodeMap& map, const Source& source, const Table& table
   const SourceView& rows = source.view();
   check_source(map, rows);
   require(table.reads_codes_to(map.grid().last_code), "the table lacks a code that the encoder gives");
-  const WeightsView view = weights_view(weights, intercepts, rows.n_features * table.view().width);
+  const WeightsView view = weights_view(weights, intercepts, map.n_columns() * table.view().width);
   require(static_cast<std::int64_t>(out.shape(0)) == rows.n_rows && static_cast<std::int64_t>(out.shape(1)) == view.n_problems, "one row of output a row");
   const bool bytes = map.grid().last_code < 256;
-  const bool narrow = rows.n_features <= std::int64_t{1} << (bytes ? 24 : 16);
+  const bool narrow = map.n_columns() <= std::int64_t{1} << (bytes ? 24 : 16);
   parallel_for(n_threads, rows.n_rows, [&](std::int64_t begin, std::int64_t end) {
     const auto run = [&]<class Word, int code_bits>(RowKind kind) {
       predict_codes<Word, code_bits>(rows, map.transform(), map.grid(), kind, table.view(), view, begin, end, out.data());
@@ -160,7 +160,8 @@ inline void bind_encoding(nb::module_& m) {
 
   nb::class_<CodeMap>(m, "CodeMap")
       .def(nb::init<Vector<const float>, Vector<const double>, Vector<const double>, Offsets, Vector<const double>, Vector<const double>, bool, bool>(),
-           exact("thresholds"), exact("offsets"), exact("factors"), exact("edge_start"), exact("edges"), exact("levels"), "clip"_a, "keeps_zeros"_a);
+           exact("thresholds"), exact("offsets"), exact("factors"), exact("edge_start"), exact("edges"), exact("levels"), "clip"_a, "keeps_zeros"_a)
+      .def("set_terms", &CodeMap::set_terms, exact("kinds"), exact("first"), exact("level_start"), exact("levels"), exact("missing"), "n_columns"_a);
 
   m.def("column_range", column_range, "source"_a, exact("minimum"), exact("maximum"), exact("n_nonzero"), exact("row_nonzero"), "n_threads"_a, Release());
   m.def("row_nonzero", row_nonzero, "source"_a, exact("out"), "n_threads"_a, Release());

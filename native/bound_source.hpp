@@ -3,6 +3,7 @@
 
 #include <cmath>
 #include <limits>
+#include <utility>
 #include <vector>
 
 #include "bound_arrays.hpp"
@@ -85,17 +86,43 @@ class CodeMap {
     require(std::is_sorted(thresholds_.begin(), thresholds_.end()), "thresholds must not decrease");
     for (float& threshold : thresholds_) threshold = std::max(threshold, std::bit_cast<float>(GridView::lowest + 1));
     for (std::size_t j = 0; j < offsets.size(); ++j) affine_.push_back({offsets(j), factors(j)});
+    n_columns_ = static_cast<std::int64_t>(affine_.size());
     join_levels(levels);
     last_code_ = static_cast<unsigned>(thresholds_.size());
     choose_buckets();
     thresholds_.push_back(std::numeric_limits<float>::infinity());
   }
 
+  // For each input column its kind, the solver column of its first level, where its levels begin in `levels`, and the
+  // solver column of NaN (-1: none).
+  void set_terms(Vector<const std::uint8_t> kinds, Offsets first, Offsets level_start, Vector<const double> levels,
+                 Offsets missing, std::int64_t n_columns) {
+    const std::size_t n = n_features();
+    require(kinds.size() == n && first.size() == n && missing.size() == n && level_start.size() == n + 1, "terms: one entry for each column");
+    require(n_columns >= static_cast<std::int64_t>(n) && level_start(0) == 0 && level_start(n) == static_cast<std::int64_t>(levels.size()),
+            "terms: level_start must divide the levels among the columns");
+    for (std::size_t j = 0; j < n; ++j) require(level_start(j) <= level_start(j + 1), "terms: level_start must not decrease");
+    level_values_.assign(levels.data(), levels.data() + levels.size());
+    std::vector<ColumnTerm> terms;
+    for (std::size_t j = 0; j < n; ++j) {
+      const std::int64_t n_levels = level_start(j + 1) - level_start(j);
+      require(kinds(j) <= static_cast<std::uint8_t>(ColumnKind::other), "terms: a kind that the core does not know");
+      require(first(j) >= 0 && first(j) <= n_columns - n_levels && missing(j) >= -1 && missing(j) < n_columns, "terms: a column lies outside the solver's");
+      const double* begin = level_values_.data() + level_start(j);
+      require(std::adjacent_find(begin, begin + n_levels, [](double a, double b) { return !(a < b); }) == begin + n_levels, "terms: levels must increase");
+      terms.push_back({static_cast<ColumnKind>(kinds(j)), begin, begin + n_levels, first(j), missing(j)});
+    }
+    terms_ = std::move(terms);
+    n_columns_ = n_columns;
+  }
+
   std::size_t n_features() const { return affine_.size(); }
+  std::int64_t n_columns() const { return n_columns_; }
   ToValue to_value() const { return {clip_}; }
   GridView grid() const { return {thresholds_.data(), first_.data(), last_code_, shift_, steps_}; }
   TransformView transform() const {
-    return {affine_.data(), edge_start_.empty() ? nullptr : edge_start_.data(), edges_.data(), levels_.data(), keeps_zeros_};
+    return {affine_.data(), edge_start_.empty() ? nullptr : edge_start_.data(), edges_.data(), levels_.data(), keeps_zeros_,
+            terms_.empty() ? nullptr : terms_.data(), n_columns_};
   }
 
  private:
@@ -134,6 +161,9 @@ class CodeMap {
   std::vector<double> edges_;
   std::vector<Level> levels_;
   std::vector<std::uint16_t> first_;
+  std::vector<double> level_values_;
+  std::vector<ColumnTerm> terms_;  // empty when all columns are numbers
+  std::int64_t n_columns_ = 0;
   bool clip_, keeps_zeros_;
   unsigned last_code_, steps_;
   int shift_;

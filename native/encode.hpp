@@ -1,5 +1,6 @@
-// Values to cells: u = T_j(x), then the code of u on a grid that all features share, or u itself as float32. One loop
-// over rows of any source, for any transform and sink (dense, packed words, values with columns).
+// Values to cells: u = T_j(x), then the code of u on a grid that all columns share, or u itself as float32. One loop
+// over rows of any source, for any transform and sink (dense, packed words, values with columns). A value of a category,
+// or NaN, has a solver column of its own instead, at u = 1.
 #pragma once
 
 #include <algorithm>
@@ -23,12 +24,29 @@ struct Level {
   double level, slope;  // at an edge, and from there to the next (0 after the last)
 };
 
+// What an input column is where not all are numbers. The bindings number the kinds.
+enum class ColumnKind : std::uint8_t {
+  number,
+  category,
+  other,  // of a term that is encoded in Python
+};
+
+struct ColumnTerm {
+  ColumnKind kind;
+  const double* levels_begin;  // of a category, in increasing order
+  const double* levels_end;
+  std::int64_t first;          // solver column of the first level
+  std::int64_t missing;        // solver column of NaN; -1: NaN has no cell
+};
+
 struct TransformView {
   const Affine* affine;
   const std::int64_t* edge_start;  // null when affine
   const double* edges;
   const Level* levels;
-  bool keeps_zeros;                // zero becomes zero in every column
+  bool keeps_zeros;                // zero has no cell in any column
+  const ColumnTerm* terms;         // null when all columns are numbers
+  std::int64_t n_columns;          // solver columns
 };
 
 // code(u) = number of thresholds <= u. `first` starts the search at the leading bits of the float, which grow with it;
@@ -139,10 +157,10 @@ template <class CellType>
 struct DenseSink {
   using Cell = CellType;
   Cell* cells;  // zeros
-  std::int64_t n_features;
+  std::int64_t n_columns;
   void begin_row(std::int64_t) {}
   void put(std::int64_t j, Cell cell) { cells[j] = cell; }
-  void end_row() { cells += n_features; }
+  void end_row() { cells += n_columns; }
 };
 
 struct SparseSink {
@@ -200,24 +218,65 @@ struct ToValue {
   float operator()(float u) const { return clip ? std::clamp(u, 0.0f, 1.0f) : std::clamp(u, -1e18f, 1e18f); }
 };
 
+// How a value of input column j reaches the sink: a number goes to solver column j.
+template <class Transform, class ToCell>
+struct NumberCells {
+  Transform transform;
+  ToCell to_cell;
+
+  template <class Sink>
+  void put(Sink& sink, double x, std::int64_t j) const {
+    sink.put(j, static_cast<typename Sink::Cell>(to_cell(transform(x, j))));
+  }
+};
+
+// The same where some columns are not numbers. One cell for each value at most, as the sinks have room for.
+template <class Transform, class ToCell>
+struct TermCells {
+  NumberCells<Transform, ToCell> numbers;
+  const ColumnTerm* terms;
+
+  template <class Sink>
+  void put(Sink& sink, double x, std::int64_t j) const {
+    const ColumnTerm& term = terms[j];
+    const auto one = static_cast<typename Sink::Cell>(numbers.to_cell(1.0f));
+    if (x != x) {
+      if (term.missing >= 0) sink.put(term.missing, one);
+    } else if (term.kind == ColumnKind::number) {
+      numbers.put(sink, x, j);
+    } else if (term.kind == ColumnKind::category) {
+      const double* level = std::lower_bound(term.levels_begin, term.levels_end, x);
+      if (level != term.levels_end && *level == x) sink.put(term.first + (level - term.levels_begin), one);
+    }
+  }
+};
+
+template <class ToCell, class F>
+void with_cells(const TransformView& view, ToCell to_cell, F&& f) {
+  with_transform(view, [&](auto transform) {
+    const NumberCells<decltype(transform), ToCell> numbers{transform, to_cell};
+    if (view.terms) {
+      f(TermCells<decltype(transform), ToCell>{numbers, view.terms});
+    } else {
+      f(numbers);
+    }
+  });
+}
+
 // Rows begin to end of the source, into the sink from where it stands.
 template <class ToCell, class Sink>
 void encode_rows(const SourceView& source, const TransformView& view, ToCell to_cell, Sink& sink, std::int64_t begin,
                  std::int64_t end) {
   Candidates candidates(source, view.keeps_zeros);
-  with_transform(view, [&](auto transform) {
+  with_cells(view, to_cell, [&](auto cells) {
     for (std::int64_t i = begin; i < end; ++i) {
       const RowReader::Entries row = candidates.row(i);
       Sink local = sink;  // kept in registers: `put` could write to anything, for all the compiler knows
       local.begin_row(row.size);
       if (row.columns) {
-        for (std::int64_t k = 0; k < row.size; ++k) {
-          local.put(row.columns[k], static_cast<typename Sink::Cell>(to_cell(transform(row.values[k], row.columns[k]))));
-        }
+        for (std::int64_t k = 0; k < row.size; ++k) cells.put(local, row.values[k], row.columns[k]);
       } else {
-        for (std::int64_t j = 0; j < row.size; ++j) {
-          local.put(j, static_cast<typename Sink::Cell>(to_cell(transform(row.values[j], j))));
-        }
+        for (std::int64_t j = 0; j < row.size; ++j) cells.put(local, row.values[j], j);
       }
       local.end_row();
       sink = local;

@@ -32,7 +32,7 @@ void predict_codes(const SourceView& source, const TransformView& transform, con
     if (static_cast<std::int64_t>(words.size()) < capacity) words.resize(static_cast<std::size_t>(capacity));
     PackedSink<Word, code_bits> sink{{row_start + 1, 0, capacity}, words.data()};
     with_codes(grid, [&](auto to_code) { encode_rows(source, transform, to_code, sink, block, block + n); });
-    const RowsView rows{kind, n, source.n_features, row_start, words.data(), nullptr, 0};
+    const RowsView rows{kind, n, transform.n_columns, row_start, words.data(), nullptr, 0};
     loops().decision(rows, table, weights, 0, n, out + block * weights.n_problems);
   }
 }

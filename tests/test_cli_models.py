@@ -11,8 +11,10 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
 import kernline
+from kernline.encoding import TermSpec
 from kernline.feature_maps import AdditiveKernelMap, NystromMap
 
+from .mixed_data import with_terms
 from .test_cli import run
 
 
@@ -91,6 +93,16 @@ class TestPipelines:
         result = run("predict", "m.kern", "centred.svm", "--json")
         assert result.exit_code == 0, result.stderr
         assert json.loads(result.stdout)["labels"] == model.predict(X).tolist()
+
+    def test_inspect_names_pairs_of_features(self, folder):
+        X, y = load_iris(return_X_y=True)
+        model = with_terms(kernline.AdditiveSVC(), TermSpec("pair", (2, 3), {"bins": (3, 3)})).fit(X, y)
+        kernline.save(model, "m.kern")
+        record = json.loads(run("inspect", "m.kern", "--data", "iris.svm", "--json").stdout)
+        expected = dict(zip([1, 2, 3, 4, "3 and 4"], model.shapes_.importance(X).sum(axis=1), strict=True))
+        found = {entry["feature"]: entry["importance"] for entry in record["importance"]}
+        assert found.keys() == expected.keys()
+        assert found == pytest.approx(expected)
 
     def test_inspect(self, folder):
         X, y = load_iris(return_X_y=True)

@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from kernline import AdditiveSVC, kernels, tables
 from kernline.encoding import ColumnRange, Encoder
-from kernline.sources import value_range
+from kernline.encoding.sources import value_range
 
 CHI2 = kernels.Chi2()
 PAIR = tables.Hats().build(CHI2)
@@ -233,7 +233,7 @@ class TestRank:
         assert_allclose(weighted.edges, repeated.edges)
 
     def test_a_rare_feature_the_sample_missed_is_kept(self, monkeypatch):
-        monkeypatch.setattr("kernline.ranks._RANK_ROWS", 50)
+        monkeypatch.setattr("kernline.encoding.ranks._RANK_ROWS", 50)
         X = np.zeros((1000, 2))
         X[:, 0], X[777, 1] = np.arange(1000), 3.0
         for data in (X, sp.csr_array(X)):

@@ -64,7 +64,7 @@ def _without_zero_slots(sums, pair):
 def test_products_check_their_rows(histograms):
     problem = make_problem(*histograms, tables.Hats().build(kernels.Chi2()))
     native, table = problem.data.native, native_table(problem.pair.read)
-    size = problem.data.n_features * problem.pair.width + 1
+    size = problem.data.n_columns * problem.pair.width + 1
     weights, sums = np.zeros(size, dtype=np.float32), np.zeros(size)
     for wrong in (-1, problem.n_rows):
         rows = np.array([wrong], dtype=np.int32)

@@ -89,6 +89,15 @@ class CodeMap:
         clip: bool,
         keeps_zeros: bool,
     ) -> None: ...
+    def set_terms(
+        self,
+        kinds: NDArray[Any],
+        first: NDArray[Any],
+        level_start: NDArray[Any],
+        levels: NDArray[Any],
+        missing: NDArray[Any],
+        n_columns: int,
+    ) -> None: ...
 
 class Source:
     @staticmethod

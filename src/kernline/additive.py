@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -14,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from . import kernels, tables, validation
 from .classifier import OneAgainstRest
-from .encoding import SCALES, Scale
+from .encoding import SCALES, Scale, TermSpec
 from .progress import FitProgress, runs_callbacks
 from .shapes import ShapeFunctions
 from .solvers import SolveResult
@@ -168,6 +169,10 @@ class AdditiveSVC(OneAgainstRest):
         self._keep_results(results)
         weights = np.stack([result.weights for result in results])
         self.shapes_ = ShapeFunctions(prepared.encoder, prepared.pair.read, weights, self.intercept_)
+
+    def _terms(self) -> Sequence[TermSpec]:
+        """The terms to fit besides numbers."""
+        return ()
 
     def _scores(self, X: Any) -> Array:
         check_is_fitted(self)

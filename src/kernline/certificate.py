@@ -61,6 +61,6 @@ def _expand(problem: Problem, table: Table, scales: Array) -> sp.csr_array:
     vectors = table.vectors(cells) * scales[columns][:, None]
     width = vectors.shape[1]
     spread = (columns.astype(np.int64)[:, None] * width + np.arange(width)).ravel()
-    shape = (problem.data.n_rows, problem.data.n_features * width)
+    shape = (problem.data.n_rows, problem.data.n_columns * width)
     expanded = sp.csr_array((vectors.ravel(), spread, row_start * width), shape=shape)
     return expanded if problem.members is None else expanded[problem.members]

@@ -27,23 +27,25 @@ def machine_bytes() -> float:
     return min(sizes)
 
 
-def check_width(estimator: Any, X: Any, bytes_a_column: float) -> None:
+def check_width(estimator: Any, X: Any, bytes_a_column: float, n_columns: int | None = None) -> None:
     """Refuse X if a fit takes more memory than there is, and tell which row has the last column.
 
-    One number too large in a sparse file is enough for that.
+    One number too large in a sparse file is enough for that. `n_columns` are those of the solver, if there are more
+    than in X.
     """
-    needed = bytes_a_column * X.shape[1]
+    needed = bytes_a_column * (n_columns or X.shape[1])
     if needed < _SMALL or needed <= machine_bytes():
         return
     where = ""
+    terms = f" ({n_columns:,} with one for each level)" if n_columns and n_columns > X.shape[1] else ""
     if sp.issparse(X) and X.nnz:
         where = (
             f" The last one in use, the {X.indices.max() + 1:,}th, is in row {_row_of_last(X) + 1:,} of {X.shape[0]:,}."
         )
     raise ValueError(
-        f"X has {X.shape[1]:,} columns, for which {type(estimator).__name__} takes about {needed / 2**30:.3g} GB, and "
-        f"the machine has {machine_bytes() / 2**30:.3g}.{where} If that is no mistake, lower the number of columns: "
-        "sklearn.feature_extraction.FeatureHasher does it for sparse data."
+        f"X has {X.shape[1]:,} columns{terms}, for which {type(estimator).__name__} takes about "
+        f"{needed / 2**30:.3g} GB, and the machine has {machine_bytes() / 2**30:.3g}.{where} If that is no mistake, "
+        "lower the number of columns: sklearn.feature_extraction.FeatureHasher does it for sparse data."
     )
 
 

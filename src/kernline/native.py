@@ -53,7 +53,7 @@ def row_norms(data: EncodedData, pair: TablePair, scales: Array, n_threads: int)
 
 
 def slots_of(weights: NDArray[np.float32]) -> NDArray[np.float32]:
-    """W of shape (n_problems, n_features, width), arranged as the core reads it: the problems of a slot side by side.
+    """W of shape (n_problems, n_columns, width), arranged as the core reads it: the problems of a slot side by side.
 
     They are padded to 1, 4 or a multiple of 8, what fits a register; and after the last slot comes an empty one, which
     a pair table may touch.
@@ -65,12 +65,12 @@ def slots_of(weights: NDArray[np.float32]) -> NDArray[np.float32]:
 
 def empty_slots(shape: tuple[int, ...]) -> NDArray[np.float32]:
     """Room for weights of this shape, arranged so."""
-    n_problems, n_features, width = shape
+    n_problems, n_columns, width = shape
     stride = n_problems if n_problems == 1 else 4 if n_problems <= 4 else -(-n_problems // 8) * 8
-    return np.zeros((n_features * width + 1, stride), dtype=np.float32)
+    return np.zeros((n_columns * width + 1, stride), dtype=np.float32)
 
 
 def weights_in(slots: NDArray[np.float32], shape: tuple[int, ...]) -> NDArray[np.float32]:
-    """View arranged slots as W, (n_problems, n_features, width)."""
-    n_problems, n_features, width = shape
-    return slots[:-1].reshape(n_features, width, -1).transpose(2, 0, 1)[:n_problems]
+    """View arranged slots as W, (n_problems, n_columns, width)."""
+    n_problems, n_columns, width = shape
+    return slots[:-1].reshape(n_columns, width, -1).transpose(2, 0, 1)[:n_problems]

@@ -11,6 +11,7 @@ from sklearn.utils.class_weight import compute_class_weight
 
 from . import kernels, losses, tables, validation
 from .encoding import ColumnRange, EncodedData, Encoder, sample_of_values
+from .encoding.terms import replaced_columns
 from .memory import COLUMN_BYTES, check_width
 from .native import row_norms
 from .solvers import Problem
@@ -87,24 +88,28 @@ def prepare(model: Any, kernel_of_model: Any, X: Any, weight: Array | None, seed
     check_width(model, X, COLUMN_BYTES)
     kernel = kernels.get(kernel_of_model, model.p)
     n_threads = thread_count(model.n_jobs)
-    found = ColumnRange.of(X, n_threads)
+    terms = validation.terms_of(model)
+    found = ColumnRange.of(X, n_threads).without(replaced_columns(terms))
     validation.check_values(model, found, kernel, model.scale, sparse=hasattr(X, "indptr"))
     method = tables.get(model.approximation, tables.CROWDED if model.scale == "max" else tables.EVEN)
     by_values = getattr(method, "spacing", None) == "quantile"
     values = sample_of_values(X, found, model.scale, seed) if by_values else None
     pair = tables.build(kernel, method, values=values)
     # Float32 weights: those of the solver, of all problems, and as the core reads them.
-    check_width(model, X, COLUMN_BYTES + 3 * 4 * pair.width * n_problems)
+    column_bytes = COLUMN_BYTES + 3 * 4 * pair.width * n_problems
+    check_width(model, X, column_bytes)
     encoder = Encoder.fit(
         X,
         pair,
         scale=model.scale,
         column_range=found,
         kernel=kernel,
+        terms=terms,
         sample_weight=weight,
         seed=seed,
         n_threads=n_threads,
     )
+    check_width(model, X, column_bytes, encoder.n_columns)
     data = encoder.transform(X, column_range=found, n_threads=n_threads)
     return _scaled(model, encoder, data, pair, weight)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,11 @@ from numpy.typing import NDArray
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, assert_all_finite, validate_data
 
-from .encoding import ColumnRange, Encoder
+from .encoding import ColumnRange, Encoder, TermSpec
+from .encoding.sources import row_blocks, value_range
+from .encoding.terms import check_columns, nan_columns, replaced_columns
 from .gram import canonical_csr
 from .kernels import AdditiveKernel
-from .sources import value_range
 from .threads import thread_count
 
 Array = NDArray[np.float64]
@@ -28,9 +30,15 @@ def check_training_data(
     estimator: Any, X: Any, y: Any, sample_weight: Any, *, reset: bool = True
 ) -> tuple[Any, NDArray[Any], Array | None]:
     """X (CSR or array), y and the weights; rows of weight zero are left out. Without `reset`, X is more of the same."""
-    X, y = validate_data(estimator, X, y, accept_sparse="csr", accept_large_sparse=True, dtype="numeric", reset=reset)
+    terms = terms_of(estimator)
+    missing = nan_columns(terms)
+    options = {"accept_sparse": "csr", "accept_large_sparse": True, "dtype": "numeric", "reset": reset}
+    X, y = validate_data(estimator, X, y, ensure_all_finite="allow-nan" if missing.size else True, **options)
     check_classification_targets(y)
     X = canonical(X)
+    check_columns(terms, X.shape[1])
+    if missing.size:
+        _check_missing(estimator, X, missing)
     if sample_weight is None:
         return X, y, None
     weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
@@ -38,6 +46,12 @@ def check_training_data(
     if not kept.any():
         raise ValueError("sample_weight: every weight is zero, so no sample is left to fit on.")
     return (X, y, weight) if kept.all() else (X[kept], y[kept], weight[kept])
+
+
+def terms_of(estimator: Any) -> Sequence[TermSpec]:
+    """The terms that an estimator fits besides numbers."""
+    specs: Sequence[TermSpec] = estimator._terms() if hasattr(estimator, "_terms") else ()
+    return specs
 
 
 def check_new_data(estimator: Any, X: Any, encoder: Encoder) -> Any:
@@ -49,16 +63,42 @@ def check_new_data(estimator: Any, X: Any, encoder: Encoder) -> Any:
 
 def check_encodable(estimator: Any, X: Any, encoder: Encoder, n_threads: int) -> None:
     """Refuse values that the encoder has no code for."""
-    low, high = _finite_range(estimator, X, n_threads)
+    low, high = _number_range(estimator, X, encoder, n_threads)
     if encoder.nonnegative_for and low < 0.0:
-        _refuse_negative(estimator, ColumnRange.of(X), encoder.nonnegative_for)
+        _refuse_negative(estimator, ColumnRange.of(X).without(replaced_columns(encoder.terms)), encoder.nonnegative_for)
     if sp.issparse(X) and not encoder.keeps_zeros:
+        why = "columns with negative values, in which zero is not the lowest"
+        if encoder.terms:
+            why = "columns in which zero is a category, or not the lowest value"
         raise ValueError(
-            "The model was fitted on columns with negative values, in which zero is not the lowest: a sparse matrix "
-            "cannot stand for them. Pass a dense array (X.toarray())."
+            f"The model was fitted on {why}: a sparse matrix cannot stand for them. Pass a dense array (X.toarray())."
         )
     if not encoder.clips and max(-low, high) > LARGEST_VALUE:
         raise ValueError(f"kernel='linear' takes values up to {LARGEST_VALUE:g}; X holds {max(-low, high):.6g}.")
+
+
+def _number_range(estimator: Any, X: Any, encoder: Encoder, n_threads: int) -> tuple[float, float]:
+    """The least and the largest value among the numbers. All must be finite, but for NaN that has a weight."""
+    if not encoder.terms:
+        return _finite_range(estimator, X, n_threads)
+    assert_all_finite(X, allow_nan=bool(encoder.nan_columns.size), input_name="X")
+    _check_missing(estimator, X, encoder.nan_columns)
+    found = ColumnRange.of(X, n_threads).without(replaced_columns(encoder.terms))
+    return float(found.minimum.min(initial=0.0)), float(found.maximum.max(initial=0.0))
+
+
+def _check_missing(estimator: Any, X: Any, allowed: NDArray[np.int64]) -> None:
+    """Refuse NaN in columns that have no weight for it."""
+    if sp.issparse(X):
+        found = np.unique(X.indices[np.isnan(X.data)])
+    else:
+        found = np.flatnonzero(np.any([np.isnan(X[rows]).any(axis=0) for rows in row_blocks(X)], axis=0))
+    others = np.setdiff1d(found, allowed)
+    if others.size:
+        raise ValueError(
+            f"Input X contains NaN in column {_column_name(estimator, int(others[0]))}, which has no weight for "
+            "missing values. Fill it in, for example by sklearn.impute.SimpleImputer."
+        )
 
 
 def check_new_rows(estimator: Any, X: Any, nonnegative_for: str) -> Any:

@@ -196,7 +196,13 @@ def _importance(svm: Any, X: Any, top: int) -> list[dict[str, Any]]:
     names = getattr(svm, "feature_names_in_", None)
     order = total.argsort(kind="stable")[::-1][:top]
     first = 0 if getattr(svm, "zero_based_", None) is True else 1  # without names, features are numbered as in the file
-    return [{"feature": str(names[j]) if names is not None else int(j) + first, "importance": total[j]} for j in order]
+
+    def named(columns: tuple[int, ...]) -> str | int:
+        parts = [str(names[j]) if names is not None else j + first for j in columns]
+        return parts[0] if len(parts) == 1 else " and ".join(map(str, parts))
+
+    functions = final_step(svm).shapes_.encoder.functions
+    return [{"feature": named(functions[k]), "importance": total[k]} for k in order]
 
 
 def _listed(record: dict[str, Any]) -> list[str]:

@@ -15,7 +15,8 @@ from sklearn.base import BaseEstimator
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 
 from .. import kernels, pairwise
-from ..encoding import Encoder
+from ..encoding import TERMS, Encoder, Term
+from ..encoding.terms import check_columns
 from ..kernels import AdditiveKernel
 from ..landmarks import LandmarkMap
 from ..pairwise import PairKernel
@@ -89,16 +90,22 @@ def n_problems(classes: NDArray[Any]) -> int:
     return classes.size if classes.size > 2 else 1
 
 
-def _check_encoder(encoder: Any, n_features: int) -> None:
+def _check_encoder(encoder: Any, n_features: int, n_columns: int) -> None:
     _require(isinstance(encoder, Encoder), "the encoder is something else.")
-    for name in ("offsets", "factors", "scales"):
+    _check_terms(encoder.terms, n_features, n_columns)
+    for name in ("offsets", "factors"):
         _array(getattr(encoder, name), (n_features,), name)
+    _array(encoder.scales, (n_columns,), "scales")
     edges, start = _array(encoder.edges, (_ANY,), "edges"), _array(encoder.edge_start, (_ANY,), "edge_start", np.int64)
     _array(encoder.levels, edges.shape, "levels")
     divides = (
         start.size == n_features + 1 and start[0] == 0 and start[-1] == edges.size and bool((np.diff(start) > 0).all())
     )
-    _require(divides if start.size else not edges.size, "edge_start must divide the edges among the features.")
+    _require(encoder.numbers in ("affine", "rank"), f"numbers of kind {encoder.numbers!r:.50} are not known.")
+    _require(
+        divides if encoder.numbers == "rank" else not (start.size or edges.size),
+        "edge_start must divide the edges among the features.",
+    )
     flags = (encoder.packed, encoder.clips)
     _require(
         all(isinstance(flag, bool) for flag in flags) and isinstance(encoder.nonnegative_for, str), "encoder: flags."
@@ -114,6 +121,23 @@ def _check_encoder(encoder: Any, n_features: int) -> None:
         _check_payload(encoder.payload)
 
 
+def _check_terms(terms: Any, n_features: int, n_columns: int) -> None:
+    """Terms of registered classes, which read columns of the input and own all solver columns after the numbers'."""
+    _require(isinstance(terms, tuple), "the terms are something else.")
+    for term in terms:
+        _require(isinstance(term, Term) and TERMS.get(term.kind) is type(term), "a term is something else.")
+        columns = term.columns
+        _require(isinstance(columns, tuple) and all(type(j) is int for j in columns), "a term's columns are no tuple.")
+        term.check()
+    check_columns(terms, n_features)
+    owned = [term.n_columns for term in terms]
+    _require(all(type(n) is int and n > 0 for n in owned), "a term without weights.")
+    _require(
+        n_features + sum(owned) == n_columns,
+        f"weights of {n_columns} columns, where {n_features + sum(owned)} are needed.",
+    )
+
+
 def _check_payload(payload: Any) -> None:
     _require(isinstance(payload, NodePayload), "the payload is something else.")
     _check_kernel(payload.kernel)
@@ -125,12 +149,12 @@ def _check_payload(payload: Any) -> None:
 def _check_shapes(model: Any) -> None:
     shapes = model.shapes_
     _require(isinstance(shapes, ShapeFunctions), "shapes_ is something else.")
-    shape = (n_problems(model.classes_), model.n_features_in_)
+    problems, n_columns, _ = shapes.weights.shape
     _require(
-        shapes.weights.shape[:2] == shape, f"weights are of shape {shapes.weights.shape[:2]}, where {shape} is needed."
+        problems == n_problems(model.classes_), f"weights of {problems} problems for {model.classes_.size} classes."
     )
-    _array(shapes.intercepts, shape[:1], "intercepts")
-    _check_encoder(shapes.encoder, shape[1])
+    _array(shapes.intercepts, (problems,), "intercepts")
+    _check_encoder(shapes.encoder, model.n_features_in_, n_columns)
     encoder, table = shapes.encoder, shapes.table
     width = getattr(table, "width", None)
     _require(type(width) is int and width == shapes.weights.shape[2], "the table has another width than the weights.")
@@ -205,7 +229,7 @@ def _check_nystrom_map(model: Any) -> None:
 
 
 def _check_additive_map(model: Any) -> None:
-    _check_encoder(model._encoder, model.n_features_in_)
+    _check_encoder(model._encoder, model.n_features_in_, model.n_features_in_)
     _require(model._encoder.grid is not None, "a map without codes.")
     n_components = model.n_components_
     _require(type(n_components) is int and n_components > 0, "n_components_ must be a positive number.")

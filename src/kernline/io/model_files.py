@@ -1,8 +1,9 @@
 """Model files: a fitted estimator as JSON and arrays in a safetensors file. No pickle, no code.
 
-Versions of the format are major.minor. A file of the same major version is read: of an older minor one, what it lacks
+Versions of the format are major.minor. A file of a known major version is read: of an older minor one, what it lacks
 has its default; of a newer minor one, parameters and fields that are not known here are passed over. A change that
 older readers must not ignore is a new major version, and other major versions are refused with what to do about it.
+A file has the lowest version that can be read without loss: 2.0 has terms other than numbers, and 1.1 has none.
 """
 
 from __future__ import annotations
@@ -20,7 +21,10 @@ from .model_checks import check_estimator
 from .model_tree import TreeReader, TreeWriter
 from .tensor_file import DamagedFileError, TensorFile, write_tensors
 
-FORMAT = (1, 0)
+# What is written: the first where all terms are numbers, the second for other terms, which older versions cannot read.
+FORMAT, FORMAT_OF_TERMS = (1, 1), (2, 0)
+# The latest minor version of each major one.
+_LATEST = dict([FORMAT, FORMAT_OF_TERMS])
 
 # What building a model from nonsense may raise.
 _NONSENSE = (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError, RecursionError)
@@ -48,7 +52,8 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     check_is_fitted(model)
     writer = TreeWriter()
     tree = writer._estimator(model, "model")
-    described = {"format": f"{FORMAT[0]}.{FORMAT[1]}", "kernline": __version__, "model": tree}
+    major, minor = FORMAT_OF_TERMS if writer.has_terms else FORMAT
+    described = {"format": f"{major}.{minor}", "kernline": __version__, "model": tree}
     metadata = {"kernline": json.dumps(described, separators=(",", ":"), ensure_ascii=False, allow_nan=False)}
     with replacing(path) as file:
         write_tensors(file, writer.arrays, metadata)
@@ -62,8 +67,8 @@ def load(path: str | os.PathLike[str], *, n_jobs: int | None = -1) -> Any:
     try:
         with TensorFile(path, thread_count(n_jobs)) as file:
             described = json.loads(file.metadata["kernline"])
-            minor = _minor_version(described)
-            model = TreeReader(file, lenient=minor > FORMAT[1])._estimator(described["model"])
+            major, minor = _version(described)
+            model = TreeReader(file, lenient=minor > _LATEST[major])._estimator(described["model"])
         check_estimator(model)
     except _UnknownVersionError as error:
         raise ValueError(f"{os.fspath(path)}: {error}") from None
@@ -79,15 +84,15 @@ class _UnknownVersionError(Exception):
     pass
 
 
-def _minor_version(described: dict[str, Any]) -> int:
+def _version(described: dict[str, Any]) -> tuple[int, int]:
     version = re.fullmatch(r"(\d{1,4})\.(\d{1,4})", described["format"])
     if version is None:
         raise DamagedFileError(f"format {described['format']!r:.50}")
     major, minor = int(version[1]), int(version[2])
-    if major != FORMAT[0]:
-        remedy = "Update kernline" if major > FORMAT[0] else "Load and save it with a version of kernline in between"
+    if major not in _LATEST:
+        remedy = "Update kernline" if major > max(_LATEST) else "Load and save it with a version of kernline in between"
         raise _UnknownVersionError(
             f"a model file of format {major}.{minor}, written by kernline {described['kernline']!s:.20}; this one "
-            f"reads {FORMAT[0]}.x. {remedy}."
+            f"reads {' and '.join(f'{known}.x' for known in sorted(_LATEST))}. {remedy}."
         )
-    return minor
+    return major, minor

@@ -21,7 +21,7 @@ from .. import kernels, tables
 from ..additive import AdditiveSVC
 from ..additive_cv import AdditiveSVCCV
 from ..budgeted import BudgetedSVC
-from ..encoding import Encoder
+from ..encoding import TERMS, Axis, Encoder, Term
 from ..feature_maps import AdditiveKernelMap, NystromMap
 from ..landmarks import LandmarkMap
 from ..native import empty_slots, weights_in
@@ -52,7 +52,7 @@ _OBJECTS = [
     *(tables.Hats, tables.Plame, tables.PmSVM, tables.PolynomialGradient),
     *(tables.HomogeneousMap, tables.ChebyshevMap, tables.LowDimensionalMap, tables.QuantisedIntersection),
     *(tables.DenseTable, tables.PairTable, tables.ValueTable, tables.PowersTable, tables.CodeGrid),
-    *(NodePayload, Encoder, PairKernel, ScikitLearn, Points, LandmarkMap),
+    *(NodePayload, Encoder, Axis, PairKernel, ScikitLearn, Points, LandmarkMap),
 ]
 _BY_NAME: dict[str, type] = {cls.__name__: cls for cls in _OBJECTS}
 _RECORD_BY_NAME: dict[str, Any] = {cls.__name__: cls for cls in RECORDS}
@@ -80,6 +80,7 @@ class TreeWriter:
 
     def __init__(self) -> None:
         self.arrays: dict[str, Any] = {}
+        self.has_terms = False
         self._names: dict[int, str] = {}
         self._kept: list[Any] = []  # so that no other object takes the place of one seen
 
@@ -152,8 +153,19 @@ class TreeWriter:
         stored = {f.name: self.value(getattr(value, f.name), f"{where}.{f.name}") for f in fields(value) if f.init}
         return {"kind": "object", "of": type(value).__name__, "fields": stored}
 
+    def _term(self, value: Term, where: str) -> Any:
+        """A term of a registered class, besides numbers: older versions cannot read such a model."""
+        if TERMS.get(value.kind) is not type(value):
+            raise ValueError(
+                f"save: {where} is a {type(value).__name__}, which is not registered as a term of kind {value.kind!r}. "
+                "Call kernline.encoding.register with the class."
+            )
+        self.has_terms = True
+        stored = {f.name: self.value(getattr(value, f.name), f"{where}.{f.name}") for f in fields(value) if f.init}  # type: ignore[arg-type]
+        return {"kind": "term", "of": value.kind, "fields": stored}
+
     def _shapes(self, value: ShapeFunctions, where: str) -> Any:
-        """The weights as the core reads them, [feature][slot][problem]: a load then reads them into place."""
+        """The weights as the core reads them, [column][slot][problem]: a load then reads them into place."""
         weights = self.tensor(value.weights.transpose(1, 2, 0), f"{where}.weights")
         parts = {
             name: self.value(getattr(value, name), f"{where}.{name}") for name in ("encoder", "table", "intercepts")
@@ -196,6 +208,7 @@ _WRITERS: list[tuple[Callable[[Any], bool], Callable[[TreeWriter, Any, str], Any
     (lambda value: isinstance(value, np.random.RandomState), TreeWriter._random),
     (lambda value: type(value) is ShapeFunctions, TreeWriter._shapes),
     (lambda value: type(value) in _OBJECTS, TreeWriter._object),
+    (lambda value: isinstance(value, Term), TreeWriter._term),
     (lambda value: isinstance(value, BaseEstimator), TreeWriter._estimator),
 ]
 
@@ -298,17 +311,28 @@ class TreeReader:
         cls = _BY_NAME.get(node["of"])
         if cls is None:
             raise DamagedFileError(f"an object of class {node['of']!r:.50} is not known.")
+        return self._made(cls, node)
+
+    def _term(self, node: Any) -> Any:
+        cls = TERMS.get(node["of"])
+        if cls is None:
+            raise DamagedFileError(
+                f"a term of kind {node['of']!r:.50} is not registered. If a package defines it, import that first."
+            )
+        return self._made(cls, node)
+
+    def _made(self, cls: Any, node: Any) -> Any:
         known = {f.name for f in fields(cls) if f.init}
         return cls(**{name: self.value(item) for name, item in self._known(node["fields"], known)})
 
     def _shapes(self, node: Any) -> Any:
         encoder, table, intercepts = (self.value(node[name]) for name in ("encoder", "table", "intercepts"))
         name = node["weights"]["name"]
-        n_features, width, n_problems = self.file.shape(name)
-        if not n_features * width * n_problems:
+        n_columns, width, n_problems = self.file.shape(name)
+        if not n_columns * width * n_problems:
             raise DamagedFileError("a model without weights.")
-        shape = (n_problems, n_features, width)
-        self._take(4 * n_features * width * max(4, n_problems))
+        shape = (n_problems, n_columns, width)
+        self._take(4 * n_columns * width * max(4, n_problems))
         slots = empty_slots(shape)
         self.file.read(name, weights_in(slots, shape).transpose(1, 2, 0), finite=True)
         return ShapeFunctions.of_slots(encoder, table, slots, shape, intercepts)
@@ -353,6 +377,7 @@ _READERS: dict[str, Callable[[TreeReader, Any], Any]] = {
     "dict": TreeReader._dict,
     "RandomState": TreeReader._random,
     "object": TreeReader._object,
+    "term": TreeReader._term,
     "shapes": TreeReader._shapes,
     "estimator": TreeReader._estimator,
 }

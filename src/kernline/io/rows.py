@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..encoding import EncodedData, Encoder
-from ..sources import row_blocks
+from ..encoding.sources import row_blocks
 from ..validation import check_encodable
 
 
@@ -97,7 +97,7 @@ class EncodedRows:
             empty = sp.csr_array((0, n_features)) if self.encoder.keeps_zeros else np.empty((0, n_features))
             return self.encoder.transform(empty)
         arrays: dict[str, Any] = {name: grown.result() for name, grown in self.arrays.items()}
-        return replace(self.first, shape=(self.n_rows, self.first.n_features), **arrays)
+        return replace(self.first, shape=(self.n_rows, self.first.n_columns), **arrays)
 
 
 def _parts(data: EncodedData) -> dict[str, NDArray[Any]]:

@@ -73,10 +73,10 @@ class Descent:
 
     @property
     def weights(self) -> NDArray[np.float32]:
-        """W, (n_features, width)."""
-        weights = np.empty(self.problem.data.n_features * self.problem.pair.width, dtype=np.float32)
+        """W, (n_columns, width)."""
+        weights = np.empty(self.problem.data.n_columns * self.problem.pair.width, dtype=np.float32)
         self.core.copy_weights(weights)
-        return weights.reshape(self.problem.data.n_features, -1)
+        return weights.reshape(self.problem.data.n_columns, -1)
 
     @property
     def intercept(self) -> float:

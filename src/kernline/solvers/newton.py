@@ -82,12 +82,12 @@ class _Space:
         self.n_threads = n_threads
         self.interrupted = interrupted
         self.table = native_table(problem.pair.read)
-        self.size = problem.data.n_features * problem.pair.width + 1
+        self.size = problem.data.n_columns * problem.pair.width + 1
         cells_a_row = max(1, problem.data.n_cells // max(1, problem.data.n_rows))
         self.rows_a_call = min(max(1, _CELLS_A_CALL // cells_a_row), _ROWS_A_CALL)
 
     def curve(self, c: Array) -> Curve:
-        slots = c[:-1].reshape(self.problem.data.n_features, -1)
+        slots = c[:-1].reshape(self.problem.data.n_columns, -1)
         gram = self.problem.pair.gram
         W = np.empty_like(c)
         W[:-1] = ((slots if gram is None else slots @ gram) * self.problem.scales[:, None]).ravel()
@@ -217,7 +217,7 @@ class Newton:
         values = self.space.values(curve, self.members)
         primal = 0.5 * curve.dot(curve) + float((problem.cost * problem.loss.value(problem.targets, values)).sum())
         gap = float(problem.loss.gap(problem.targets, problem.cost, beta, values).sum())
-        weights = curve.W[:-1].astype(np.float32).reshape(problem.data.n_features, -1)
+        weights = curve.W[:-1].astype(np.float32).reshape(problem.data.n_columns, -1)
         return Solution(weights, float(curve.W[-1]), primal, gap)
 
     def _curve(self, beta: Array, rows: Rows) -> Curve:

@@ -73,7 +73,7 @@ class EpochReport(NamedTuple):
 class SolveResult:
     """The solution and how far it got. `gap` is a certificate when the pair of tables is symmetric.
 
-    `beta` are the coefficients of f = Σ β_i K(x_i, ·), `weights` is W, (n_features, width). primal − dual = gap.
+    `beta` are the coefficients of f = Σ β_i K(x_i, ·), `weights` is W, (n_columns, width). primal − dual = gap.
     `history` has an entry for every epoch of coordinate descent and every step of Newton's method, `newton_steps` of
     them.
     """

@@ -47,7 +47,7 @@ class Takeover:
             return False
         data = self.problem.data
         visit = _VISIT_SECONDS + _CELL_SECONDS * data.n_cells / max(1, data.n_rows)
-        unknowns = data.n_features * self.problem.pair.width
+        unknowns = data.n_columns * self.problem.pair.width
         cost = _NEWTON_PASSES * self.problem.n_rows * visit + _UNKNOWN_SECONDS * unknowns + _NEWTON_SECONDS
         epochs_left = self.max_iter - len(history)
         if self.n_visits * visit < _EARLY * cost and epochs_left > self.max_iter // 2:

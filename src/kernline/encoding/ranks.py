@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 if TYPE_CHECKING:
-    from .encoding import ColumnRange
+    from .column_range import ColumnRange
 
 Array = NDArray[np.float64]
 
@@ -48,7 +48,7 @@ def rank_edges(
 
 
 def _column(sample: Any, weight: Array | None, j: int) -> tuple[Array, Array | None]:
-    """The stored values of column j in order, as float64, and their weights."""
+    """The stored values of column j in order, as float64, and their weights; NaN is left out."""
     if sp.issparse(sample):
         stored = slice(sample.indptr[j], sample.indptr[j + 1])
         values = sample.data[stored].astype(np.float64)
@@ -56,9 +56,16 @@ def _column(sample: Any, weight: Array | None, j: int) -> tuple[Array, Array | N
     else:
         values = sample[:, j].astype(np.float64)
     if weight is None:
-        return np.sort(values), None
+        values = np.sort(values)
+        return values[: _n_present(values)], None
     order = np.argsort(values, kind="stable")
+    order = order[: _n_present(values[order])]
     return values[order], weight[order]
+
+
+def _n_present(values: Array) -> int:
+    """How many of these sorted values are not NaN, which sorts last."""
+    return values.size if not values.size or values[-1] == values[-1] else int(np.searchsorted(values, np.nan))
 
 
 def _points(minimum: float, maximum: float, width: int, values: Array, weight: Array | None) -> tuple[Array, Array]:
