@@ -148,6 +148,10 @@ class AdditiveSVC(OneAgainstRest):
         self.random_state = random_state
         self.verbose = verbose
 
+    def _validate_params(self) -> None:
+        with validation.kernel_hint(self.kernel, "NystromSVC (any kernel) or BudgetedSVC ('rbf')"):
+            super()._validate_params()
+
     @_fit_context(prefer_skip_nested_validation=True)
     @runs_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> AdditiveSVC:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,7 @@ from sklearn.utils.validation import _check_sample_weight, assert_all_finite, va
 
 from .encoding import ColumnRange, Encoder
 from .gram import canonical_csr
-from .kernels import AdditiveKernel
+from .kernels import BY_NAME, AdditiveKernel
 from .sources import value_range
 from .threads import thread_count
 
@@ -22,6 +24,21 @@ Array = NDArray[np.float64]
 LARGEST_VALUE = 1e150
 # The length of a row of which float32 still holds the squared distances.
 LARGEST_IN_SQUARE = 1e18
+
+
+@contextmanager
+def kernel_hint(kernel: Any, remedy: str) -> Iterator[None]:
+    """Add to the error of a parameter which estimator has the kernel asked for, if it is one that is not additive."""
+    try:
+        yield
+    except ValueError as error:
+        from .pairwise import NAMES  # imports more than most need
+
+        asked_for = kernel if isinstance(kernel, list | tuple) else [kernel]
+        others = [name for name in asked_for if isinstance(name, str) and name in NAMES and name not in BY_NAME]
+        if not others:
+            raise
+        raise type(error)(f"{error} {others[0]!r} is not additive: use {remedy}.") from None
 
 
 def check_training_data(
