@@ -102,6 +102,143 @@ class TestHeader:
         assert run("inspect", "years.csv", "--header").exit_code == 0
 
 
+@needs_pyarrow
+class TestDelimiter:
+    @pytest.mark.parametrize(("name", "delimiter"), [("x.csv", ";"), ("x.txt", "tab"), ("x", "\\t"), ("x.csv", "|")])
+    def test_of_any_kind(self, folder, name, delimiter):
+        character = {"tab": "\t", "\\t": "\t"}.get(delimiter, delimiter)
+        (folder / name).write_text((folder / "iris.csv").read_text().replace(",", character))
+        options = ["--delimiter", delimiter]
+        assert run("train", name, "m.kern", "--target", "species", *options).exit_code == 0
+        run("train", "iris.csv", "same.kern", "--target", "species")
+        weights = [kernline.load(model).shapes_.weights for model in ("m.kern", "same.kern")]
+        np.testing.assert_array_equal(*weights)
+        for command in (
+            ["evaluate", "m.kern", name],
+            ["inspect", name, "--target", "species"],
+            ["cv", name, "-c", "1"],
+        ):
+            target = ["--target", "species"] if command[0] == "cv" else []
+            result = run(*command, *target, *options)
+            assert result.exit_code == 0, result.stderr
+        assert run("predict", "m.kern", name, *options).stdout == run("predict", "same.kern", "iris.csv").stdout
+        result = run("convert", name, "back.csv", "--target", "species", *options)
+        assert result.exit_code == 0, result.stderr
+
+    def test_from_standard_input(self, folder):
+        text = (folder / "iris.csv").read_text().replace(",", ";")
+        arguments = ["inspect", "-", "--delimiter", ";", "--target", "species", "--json"]
+        result = CliRunner().invoke(app, arguments, input=text)
+        assert json.loads(result.stdout)["rows"] == 150
+
+    def test_of_more_than_a_character(self, folder):
+        result = run("inspect", "iris.csv", "--delimiter", ";;")
+        assert result.exit_code == 1
+        assert "delimiter must be one ASCII character" in result.stderr
+
+
+@needs_pyarrow
+class TestTarget:
+    """A model remembers which column of a table the labels were."""
+
+    def test_is_remembered(self, folder):
+        assert run("train", "iris.csv", "m.kern", "--target", "species").exit_code == 0
+        result = run("evaluate", "m.kern", "iris.csv", "--json")
+        assert result.exit_code == 0, result.stderr
+        named = run("evaluate", "m.kern", "iris.csv", "--target", "species", "--json")
+        assert result.stdout == named.stdout
+        assert "Accuracy" in run("predict", "m.kern", "iris.csv").stderr
+        assert json.loads(run("inspect", "m.kern", "--json").stdout)["target"] == "species"
+
+    def test_may_be_another(self, folder):
+        run("train", "iris.csv", "m.kern", "--target", "species")
+        text = (folder / "iris.csv").read_text().replace("species", "kind")
+        (folder / "other.csv").write_text(text)
+        assert run("evaluate", "m.kern", "other.csv", "--target", "kind").exit_code == 0
+        result = run("evaluate", "m.kern", "other.csv")
+        assert result.exit_code == 1
+        assert "no column 'species' to be the target" in result.stderr
+
+    def test_is_not_needed_to_predict(self, folder):
+        run("train", "iris.csv", "m.kern", "--target", "species")
+        lines = (folder / "iris.csv").read_text().splitlines()
+        (folder / "x.csv").write_text("\n".join(line.rpartition(",")[0] for line in lines))
+        result = run("predict", "m.kern", "x.csv")
+        assert result.exit_code == 0, result.stderr
+        assert result.stdout == run("predict", "m.kern", "iris.csv").stdout
+        assert "Accuracy" not in result.stderr
+
+    def test_by_number_where_columns_have_no_names(self, folder):
+        run("train", "iris.data.csv", "m.kern", "--target", "-1")
+        assert json.loads(run("evaluate", "m.kern", "iris.data.csv", "--json").stdout)["rows"] == 150
+        (folder / "x.csv").write_text("5.1,3.5,1.4,0.2\n")
+        assert run("predict", "m.kern", "x.csv").stdout == "setosa\n"
+
+    def test_by_a_search(self, folder):
+        run("cv", "iris.csv", "m.kern", "--target", "species", "-c", "1")
+        assert run("evaluate", "m.kern", "iris.csv").exit_code == 0
+
+    def test_of_a_model_that_has_none(self, folder):
+        result = run("evaluate", "model.kern", "iris.csv")
+        assert result.exit_code == 2
+        assert "--target" in result.stderr
+        run("train", "iris.csv", "m.kern", "--target", "species")
+        svmlight = run("evaluate", "m.kern", "iris.svm")
+        assert svmlight.exit_code == 0, svmlight.stderr
+
+    def test_of_a_file_that_was_made_up(self, folder):
+        model = kernline.AdditiveSVC().fit(*load_iris(return_X_y=True))
+        model.target_name_ = ["species"]
+        kernline.save(model, "m.kern")
+        assert run("evaluate", "m.kern", "iris.csv").exit_code == 2
+
+    @pytest.mark.parametrize("name", ["when", "list", "decimal"])
+    @pytest.mark.parametrize("command", ["train", "cv", "bench"])
+    def test_of_a_type_that_no_model_holds(self, folder, monkeypatch, name, command):
+        import pyarrow as pa
+        import pyarrow.parquet
+
+        values = {
+            "when": pa.array([1, 2] * 10, type=pa.timestamp("s")),
+            "list": pa.array([[1], [2]] * 10),
+            "decimal": pa.array([1, 2] * 10).cast(pa.decimal128(20, 0)),
+        }
+        pa.parquet.write_table(pa.table({"x": list(range(20)), "y": values[name]}), "t.parquet")
+        monkeypatch.setattr(kernline.AdditiveSVC, "fit", None)  # it must not come to this
+        monkeypatch.setattr(kernline.AdditiveSVCCV, "fit", None)
+        result = run(command, "t.parquet", "--target", "y")
+        assert result.exit_code == 1, result.stderr
+        assert "must be numbers or text" in result.stderr
+
+
+class TestNamedDatasets:
+    def test_a_split_is_announced(self, folder):
+        for name, part, rest in (("@digits", "70 %", "@digits.t"), ("@digits.t", "30 %", "@digits")):
+            result = run("inspect", name)
+            assert f"{name}: {part} of its rows" in result.stderr
+            assert f"{rest} is the rest" in result.stderr
+        assert run("inspect", "@digits", "-q").stderr == ""
+
+    def test_a_test_part_of_its_own_is_not(self, folder, monkeypatch):
+        monkeypatch.setenv("KERNLINE_DATA", str(folder))
+        for name in ("a9a", "a9a.t"):
+            (folder / name).write_bytes((folder / "iris.svm").read_bytes())
+        assert "its rows" not in run("inspect", "@a9a").stderr
+
+    def test_without_a_home(self, folder, monkeypatch):
+        def homeless():
+            raise RuntimeError("Could not determine home directory.")
+
+        monkeypatch.setattr("pathlib.Path.home", homeless)
+        for name in ("KERNLINE_CACHE", "KERNLINE_OFFLINE", "XDG_CACHE_HOME"):
+            monkeypatch.delenv(name, raising=False)
+        assert run("datasets", "list").exit_code == 0
+        for arguments in (("train", "@usps", "m.kern"), ("datasets", "fetch", "usps")):
+            result = run(*arguments)
+            assert result.exit_code == 3, result.stderr
+            assert "KERNLINE_CACHE" in result.stderr
+
+
 class TestConvert:
     def test_queries(self, folder):
         (folder / "q.svm").write_text("1 qid:3 1:1.0\n2 qid:4 2:1.0\n")

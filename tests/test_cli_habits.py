@@ -8,10 +8,12 @@ import sys
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 pytest.importorskip("typer")
 from sklearn.datasets import dump_svmlight_file, load_iris
-from sklearn.model_selection import cross_val_score
+from sklearn.model_selection import StratifiedKFold, cross_val_score
+from sklearn.svm import LinearSVC
 
 import kernline
 
@@ -33,14 +35,80 @@ class TestLibsvm:
         assert (folder / "iris.svm").read_bytes() == before
         assert (folder / "iris.svm.kern").exists()
 
-    @pytest.mark.parametrize(
-        ("option", "hint"), [("-v", "kernline cv -v 5"), ("-b", "--scores"), ("-B", "-p intercept")]
-    )
+    @pytest.mark.parametrize(("option", "hint"), [("-b", "--scores"), ("-R", "-B 10"), ("-d", "-p degree=3")])
     def test_hints(self, folder, option, hint):
         result = run("train", option, "5", "iris.svm")
         assert result.exit_code == 2
         assert f"No such option: {option}" in result.stderr
         assert hint in result.stderr.replace("\n", " ")
+
+
+class TestLiblinear:
+    """train -v, -C and -B, as LIBLINEAR's train has them."""
+
+    @pytest.mark.parametrize("arguments", [(), ("-t", "rbf", "-p", "n_basis=20"), ("-w2", "3")])
+    def test_the_accuracy_by_cross_validation(self, folder, arguments):
+        result = run("train", "-v", "3", "-c", "10", "--seed", "7", "-j", "1", *arguments, "iris.svm")
+        assert result.exit_code == 0, result.stderr
+        X, y = load_iris(return_X_y=True)
+        shared = {"C": 10.0, "random_state": 7, "n_jobs": 1}
+        if "rbf" in arguments:
+            model = kernline.NystromSVC(n_basis=20, **shared)
+        else:
+            model = kernline.AdditiveSVC(class_weight={2: 3.0} if arguments else None, **shared)
+        correct = 0
+        for train, test in StratifiedKFold(3, shuffle=True, random_state=7).split(X, y):
+            correct += (model.fit(sp.csr_array(X[train]), y[train]).predict(sp.csr_array(X[test])) == y[test]).sum()
+        assert result.stdout == f"Cross Validation Accuracy = {100 * correct / 150:g}%\n"
+        assert not (folder / "iris.svm.kern").exists()
+
+    def test_validation_writes_no_model(self, folder):
+        (folder / "m.kern").write_bytes(b"")
+        result = run("train", "-v", "2", "iris.svm", "m.kern", "--json")
+        assert json.loads(result.stdout)["rows"] == 150
+        assert (folder / "m.kern").read_bytes() == b""
+        assert "no model" in run("train", "-v", "2", "iris.svm", "m.kern").stderr
+        assert run("train", "-v", "2", "--keep", "iris.svm").exit_code == 2
+        assert run("train", "-v", "1", "iris.svm").exit_code == 2
+
+    def test_the_best_cost(self, folder):
+        result = run("train", "-C", "-v", "3", "-c", "8", "iris.svm")
+        assert result.exit_code == 0, result.stderr
+        X, y = load_iris(return_X_y=True)
+        costs = [8.0 * 2**k for k in range(8)]
+        same = kernline.AdditiveSVCCV(Cs=costs, cv=3, random_state=0).fit(X, y)
+        assert f"Best C = {same.C_:g}  CV accuracy = {100 * same.best_score_:g}%" in result.stdout
+        assert {path.name for path in folder.iterdir()} == {"iris.svm", "iris.csv"}
+
+    def test_the_best_cost_with_a_model(self, folder):
+        record = json.loads(run("train", "-C", "iris.svm", "m.kern", "-t", "intersection", "--json").stdout)
+        model = kernline.load("m.kern")
+        assert (model.C_, model.kernel_, model.cv) == (record["best"]["C"], "intersection", 5)
+
+    @pytest.mark.parametrize("cost", ["0", "-1", "nan", "inf"])
+    def test_a_first_cost_that_cannot_be_doubled(self, folder, cost):
+        result = run("train", "-C", "-c", cost, "iris.svm")
+        assert result.exit_code == 2
+        assert "must be a positive number" in result.stderr
+
+    @pytest.mark.parametrize("bias", ["1", "4", "0", "-1"])
+    def test_the_intercept_is_that_of_a_feature_more(self, folder, bias):
+        """Referee: an SVM without intercept on the kernel plus the square of the bias."""
+        assert run("train", "-B", bias, "-t", "linear", "-e", "1e-5", "iris.svm", "m.kern").exit_code == 0
+        model = kernline.load("m.kern")
+        X, y = load_iris(return_X_y=True)
+        gram = model.gamma_ * X @ X.T
+        assert np.diagonal(gram).mean() == pytest.approx(1.0)
+        constant = max(0.0, float(bias)) ** 2
+        svm = LinearSVC(loss="hinge", fit_intercept=False, tol=1e-9, max_iter=1_000_000)
+        features = np.hstack([np.sqrt(model.gamma_) * X, np.full((150, 1), np.sqrt(constant))])
+        expected = svm.fit(features, y == 0).decision_function(features)
+        np.testing.assert_allclose(model.decision_function(X)[:, 0], expected, atol=2e-2)
+        assert (model.intercept_ == 0.0).all() == (constant == 0.0)
+
+    def test_the_intercept_of_a_search(self, folder):
+        assert run("cv", "-B", "-1", "-c", "1", "iris.svm", "m.kern").exit_code == 0
+        assert kernline.load("m.kern").fit_intercept is False
 
 
 class TestNothingIsLost:
@@ -60,6 +128,23 @@ class TestNothingIsLost:
         for C in (1.0, 2.0):
             assert run("train", "iris.svm", "m.kern", "-c", C).exit_code == 0
             assert kernline.load("m.kern").C == C
+
+    @pytest.mark.parametrize(
+        ("arguments", "kept"),
+        [
+            (("export", "m.kern", "m.kern", "--to", "json"), "m.kern"),
+            (("export", "m.kern", "link.json"), "m.kern"),
+            (("convert", "iris.svm", "iris.svm", "--to", "csv"), "iris.svm"),
+        ],
+    )
+    def test_export_and_convert_spare_what_they_read(self, folder, arguments, kept):
+        run("train", "iris.svm", "m.kern")
+        (folder / "link.json").symlink_to("m.kern")
+        before = (folder / kept).read_bytes()
+        result = run(*arguments)
+        assert result.exit_code == 2
+        assert f"OUTPUT would overwrite {kept}" in result.stderr
+        assert (folder / kept).read_bytes() == before
 
     @pytest.mark.parametrize("output", ["m.kern", "iris.svm"])
     def test_predict_spares_what_it_reads(self, folder, output):

@@ -1,6 +1,7 @@
 """The command line with models of every kind, and with files that do not show where indices begin."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -45,9 +46,15 @@ class TestWhereIndicesBegin:
         shifted = json.loads(run("evaluate", "m.kern", "test.svm", "--one-based", "--json").stdout)
         assert shifted["accuracy"] < zero_based
 
-    def test_inspect_numbers_features_as_the_file_does(self, zero_based):
-        listed = json.loads(run("inspect", "m.kern", "--data", "test.svm", "--top", 64, "--json").stdout)["importance"]
-        assert sorted(entry["feature"] for entry in listed) == list(range(64))
+    def test_inspect_numbers_features_from_0_whatever_the_file_does(self, zero_based):
+        run("train", "iris.svm", "one.kern")
+        for model, data, n in (("m.kern", "test.svm", 64), ("one.kern", "iris.svm", 4)):
+            result = run("inspect", model, "--data", data, "--top", n, "--json")
+            listed = json.loads(result.stdout)["importance"]
+            assert sorted(entry["feature"] for entry in listed) == list(range(n))
+            run("export", model, "curves.json")
+            exported = json.loads(Path("curves.json").read_text())["features"]
+            assert [feature["name"] for feature in exported] == [str(j) for j in range(n)]
 
     def test_bench_reads_both_files_alike(self, zero_based):
         results = json.loads(run("bench", "train.svm", "test.svm", "--json").stdout)["results"]
@@ -112,7 +119,7 @@ class TestPipelines:
         assert record["estimator"] == "Pipeline of MinMaxScaler, AdditiveSVC"
         assert record["features"] == 4
         assert record["classes"] == [0, 1, 2]
-        assert record["parameters"] == {"C": 7.0}
+        assert record["parameters"].items() >= {"C": 7.0, "kernel": "chi2", "loss": "hinge", "scale": "max"}.items()
         expected = model[-1].shapes_.importance(model[0].transform(X)).sum(axis=1)
         np.testing.assert_allclose(
             [entry["importance"] for entry in record["importance"]], np.sort(expected)[::-1], rtol=1e-12
@@ -134,7 +141,29 @@ def test_maps_are_inspected_and_predict_nothing(folder, model):
         assert run("inspect", "map.kern", "--data", "iris.svm").exit_code == 2
 
 
-class TestFaults:
+class TestInspect:
+    @pytest.mark.parametrize(
+        ("arguments", "expected"),
+        [
+            ((), {"kernel": "chi2", "C": 1.0, "loss": "hinge", "scale": "max"}),
+            (("-t", "linear", "-c", "3"), {"kernel": "linear", "C": 3.0}),
+            (("-t", "rbf", "-p", "n_basis=20"), {"kernel": "rbf", "C": 1.0, "n_basis": 20, "basis": "kmeans"}),
+            (("--estimator", "budgeted"), {"C": 1.0, "budget": 500}),
+        ],
+    )
+    def test_shows_defaults_too(self, folder, arguments, expected):
+        run("train", "iris.svm", "m.kern", *arguments)
+        assert json.loads(run("inspect", "m.kern", "--json").stdout)["parameters"].items() >= expected.items()
+        shown = run("inspect", "m.kern").stdout
+        assert all(f"{name}: {value}" in shown for name, value in expected.items())
+
+    def test_shows_what_a_search_chose(self, folder):
+        best = json.loads(run("cv", "iris.svm", "m.kern", "-c", "1", "-c", "5", "-t", "chi2", "--json").stdout)["best"]
+        parameters = json.loads(run("inspect", "m.kern", "--json").stdout)["parameters"]
+        assert (parameters["kernel"], parameters["C"]) == ("chi2", best["C"])
+
+
+class TestInternalErrors:
     @pytest.fixture
     def faulty(self, folder, monkeypatch):
         def fail(*_, **__):
@@ -146,7 +175,7 @@ class TestFaults:
         result = run("inspect", "iris.svm")
         assert result.exit_code == 4
         assert result.stderr.count("\n") == 1
-        assert "TypeError: no such thing" in result.stderr
+        assert "internal error: TypeError: no such thing" in result.stderr
         assert "KERNLINE_DEBUG" in result.stderr
 
     def test_are_json(self, faulty):

@@ -149,6 +149,10 @@ class AdditiveSVC(OneAgainstRest):
         self.random_state = random_state
         self.verbose = verbose
 
+    def _validate_params(self) -> None:
+        with validation.kernel_hint(self.kernel, "NystromSVC (any kernel) or BudgetedSVC ('rbf')"):
+            super()._validate_params()
+
     @_fit_context(prefer_skip_nested_validation=True)
     @runs_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> AdditiveSVC:
@@ -168,7 +172,8 @@ class AdditiveSVC(OneAgainstRest):
         self.gamma_ = prepared.gamma
         self._keep_results(results)
         weights = np.stack([result.weights for result in results])
-        self.shapes_ = ShapeFunctions(prepared.encoder, prepared.pair.read, weights, self.intercept_)
+        names = getattr(self, "feature_names_in_", None)
+        self.shapes_ = ShapeFunctions(prepared.encoder, prepared.pair.read, weights, self.intercept_, names)
 
     def _terms(self) -> Sequence[TermSpec]:
         """The terms to fit besides numbers."""

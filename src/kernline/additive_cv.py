@@ -15,7 +15,7 @@ from sklearn.metrics import get_scorer_names
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from . import kernels, tables
+from . import kernels, tables, validation
 from .additive import AdditiveSVC
 from .cross_validation import Fold, Path, Scoring, folds_of, follow, grid_of, highest
 from .encoding import Scale
@@ -122,7 +122,8 @@ class AdditiveSVCCV(AdditiveSVC):
     @runs_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> AdditiveSVCCV:
         """Choose C and kernel, and fit to X, dense or sparse, and labels y; `sample_weight` is a factor of C."""
-        Cs, choices = grid_of(self.Cs), self._checked_kernels()
+        with validation.kernel_hint(self.kernel, "NystromSVC(kernel).choose(X, y)"):
+            Cs, choices = grid_of(self.Cs), self._checked_kernels()
         labels = np.ravel(np.asarray(y))
         data = Labelled.of(self, X, y, sample_weight)
         folds = folds_of(self.cv, labels, sample_weight, data)

@@ -71,6 +71,10 @@ class AdditiveKernelMap(TransformerMixin, BaseEstimator):
         self.method = method
         self.n_components = n_components
 
+    def _validate_params(self) -> None:
+        with validation.kernel_hint(self.kernel, "NystromMap"):
+            super()._validate_params()
+
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None) -> AdditiveKernelMap:
         """Learn the range of each column."""

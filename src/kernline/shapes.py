@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import difflib
+import operator
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
+from sklearn.utils import check_array
+from sklearn.utils.validation import _check_feature_names
 
 from . import _core
 from .encoding import Encoder, TableTerm
@@ -18,19 +22,23 @@ from .tables import Table
 
 Array = NDArray[np.float64]
 
+_NAMES_SHOWN, _NAMES_LISTED = 5, 20  # in a summary; in an error
 
-@dataclass(frozen=True)
+
+@dataclass(frozen=True, repr=False)
 class ShapeFunctions:
-    """One curve a feature and problem. A problem is a class against the rest; a binary model has one.
+    """One curve per feature and problem. A problem is a class against the rest; a binary model has one.
 
     `weights` is W, (n_problems, n_columns, width), with a row for each solver column; with the `encoder` and the
     method's read `table` φ, a cell adds φ(code) · W of its column. f_j is the sum of the terms that read feature j.
+    `feature_names_in_` are the names of the columns that the model was fitted on, None if they had none.
     """
 
     encoder: Encoder
     table: Table
     weights: NDArray[np.float32]
     intercepts: Array
+    feature_names_in_: NDArray[Any] | None = None
     _slots: NDArray[np.float32] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -48,6 +56,23 @@ class ShapeFunctions:
         weights = weights_in(slots, shape)
         shapes.__dict__.update(encoder=encoder, table=table, weights=weights, intercepts=intercepts, _slots=slots)
         return shapes
+
+    def with_names(self, names: NDArray[Any] | None) -> ShapeFunctions:
+        """Return the same curves, not copied, of features with these names."""
+        named = type(self).__new__(type(self))
+        named.__dict__.update(self.__dict__, feature_names_in_=names)
+        return named
+
+    def __repr__(self) -> str:
+        parts = [
+            f"{self.n_features} features",
+            f"{self.n_problems} {'curve' if self.n_problems == 1 else 'curves'} each",
+        ]
+        parts.append(f"{type(self.table).__name__} of width {self.weights.shape[2]}")
+        if self.feature_names_in_ is not None:
+            shown = ", ".join(map(str, self.feature_names_in_[:_NAMES_SHOWN]))
+            parts.append(f"named {shown}{', …' if self.n_features > _NAMES_SHOWN else ''}")
+        return f"ShapeFunctions({', '.join(parts)})"
 
     def __getstate__(self) -> dict[str, Any]:
         return {key: value for key, value in self.__dict__.items() if key != "_slots"}
@@ -93,13 +118,19 @@ class ShapeFunctions:
             out[rows] = decision(data, self.table, slots, intercepts, n_threads)
         return out
 
-    def evaluate(self, feature: int, values: ArrayLike) -> Array:
-        """f_j at `values` for feature number `feature`: (n_values, n_problems).
+    def evaluate(self, feature: int | str, values: ArrayLike) -> Array:
+        """f_j at `values` for one feature, by its number from 0 or its name: (n_values, n_problems).
 
         From n_features on, a pair of features has the number; `values` is then (n_values, 2).
         """
-        columns = self.encoder.functions[feature]
-        rows = np.asarray(values, dtype=np.float64).reshape(-1, len(columns))
+        k = self._number(feature)
+        columns = self.encoder.functions[k]
+        if len(columns) == 1:
+            self._check_column(k, values)
+        rows = np.asarray(values, dtype=np.float64)
+        if rows.ndim > 2 or (rows.ndim == 2 and rows.shape[1] != len(columns)):
+            raise ValueError(f"evaluate: values must have {len(columns)} column(s); got shape {rows.shape}.")
+        rows = rows.reshape(-1, len(columns))
         if np.isinf(rows).any() or (np.isnan(rows).any() and not np.isin(columns, self.encoder.nan_columns).any()):
             raise ValueError("evaluate: values must be finite; got NaN or infinity.")
         curve = np.zeros((len(rows), self.n_problems))
@@ -111,12 +142,12 @@ class ShapeFunctions:
                 curve += self._term_curve(number, rows)
         return curve
 
-    def number_curve(self, feature: int, values: ArrayLike) -> Array:
+    def number_curve(self, j: int, values: ArrayLike) -> Array:
         """The part of f_j that is the term of a number, at finite `values`."""
         column = np.asarray(values, dtype=np.float64).reshape(-1, 1)
-        row_start, _, cells = self.encoder.column(feature).transform(column, write=False).entries()
+        row_start, _, cells = self.encoder.column(j).transform(column, write=False).entries()
         curve = np.zeros((column.size, self.n_problems))
-        curve[np.diff(row_start) > 0] = self.table.vectors(cells) @ self.weights[:, feature].T
+        curve[np.diff(row_start) > 0] = self.table.vectors(cells) @ self.weights[:, j].T
         return curve
 
     def term_scores(self, number: int) -> Array:
@@ -140,11 +171,53 @@ class ShapeFunctions:
         return np.einsum("nk,pnk->np", self.table.vectors(cells), weights)
 
     def importance(self, X: Any) -> Array:
-        """How far each function moves the score over the rows of X: a standard deviation, (n_functions, n_problems)."""
-        columns: Any = sp.csc_array(X) if sp.issparse(X) else np.asarray(X)
+        """How much each function moves the score over the rows of X: a standard deviation, (n_functions, n_problems).
+
+        The columns of X are checked as `predict` checks them: their number, and their names in order if both have any.
+        """
+        _check_feature_names(self, X, reset=False)
+        finite = "allow-nan" if self.encoder.nan_columns.size else True
+        columns: Any = check_array(
+            X, accept_sparse="csc", dtype=np.float64, input_name="X", ensure_all_finite=finite
+        )
         if columns.shape[1] != self.n_features:
             raise ValueError(f"importance: X has {columns.shape[1]} features, and the model {self.n_features}.")
         spread = np.empty((self.n_functions, self.n_problems))
         for k, inputs in enumerate(self.encoder.functions):
             spread[k] = self.evaluate(k, column_values(columns, inputs)).std(axis=0)
         return spread
+
+    def _number(self, feature: int | str) -> int:
+        """The number of a feature."""
+        if isinstance(feature, str):
+            return self._number_of_name(feature)
+        try:
+            j = operator.index(feature)
+        except TypeError:
+            raise TypeError(f"evaluate: feature must be a number or a name, not {feature!r:.50}.") from None
+        if not 0 <= j < self.n_functions:
+            raise IndexError(f"evaluate: no feature {j}. There are {self.n_functions}, 0 to {self.n_functions - 1}.")
+        return j
+
+    def _number_of_name(self, name: str) -> int:
+        if self.feature_names_in_ is None:
+            raise ValueError(
+                f"evaluate: no feature {name!r}. The model was fitted on columns without names: pass a number, 0 to "
+                f"{self.n_features - 1}."
+            )
+        names = [str(known) for known in self.feature_names_in_]
+        if name not in names:
+            near = difflib.get_close_matches(name, names, n=3)
+            listed = ", ".join(names[:_NAMES_LISTED]) + (", …" if len(names) > _NAMES_LISTED else "")
+            hint = f"Did you mean {' or '.join(map(repr, near))}?" if near else f"There are: {listed}."
+            raise ValueError(f"evaluate: no feature {name!r}. {hint}")
+        return names.index(name)
+
+    def _check_column(self, j: int, values: Any) -> None:
+        """Refuse a column of pandas, or of a like library, that has the name of another feature."""
+        names = getattr(values, "columns", [getattr(values, "name", None)])
+        if self.feature_names_in_ is None or len(names) != 1 or names[0] is None:
+            return
+        given, expected = str(names[0]), str(self.feature_names_in_[j])
+        if given != expected and given in self.feature_names_in_:
+            raise ValueError(f"evaluate: the values are those of {given!r}, and feature {j} is {expected!r}.")

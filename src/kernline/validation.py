@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from .encoding import ColumnRange, Encoder, TermSpec
 from .encoding.sources import row_blocks, value_range
 from .encoding.terms import check_columns, nan_columns, replaced_columns
 from .gram import canonical_csr
-from .kernels import AdditiveKernel
+from .kernels import BY_NAME, AdditiveKernel
 from .threads import thread_count
 
 Array = NDArray[np.float64]
@@ -24,6 +25,21 @@ Array = NDArray[np.float64]
 LARGEST_VALUE = 1e150
 # The length of a row of which float32 still holds the squared distances.
 LARGEST_IN_SQUARE = 1e18
+
+
+@contextmanager
+def kernel_hint(kernel: Any, remedy: str) -> Iterator[None]:
+    """Add to the error of a parameter which estimator has the kernel asked for, if it is one that is not additive."""
+    try:
+        yield
+    except ValueError as error:
+        from .pairwise import NAMES  # imports more than most need
+
+        asked_for = kernel if isinstance(kernel, list | tuple) else [kernel]
+        others = [name for name in asked_for if isinstance(name, str) and name in NAMES and name not in BY_NAME]
+        if not others:
+            raise
+        raise type(error)(f"{error} {others[0]!r} is not additive: use {remedy}.") from None
 
 
 def check_training_data(

@@ -28,6 +28,13 @@ class OutOfReachError(OSError):
 
 def cache_folder() -> Path:
     """KERNLINE_CACHE, or where this system keeps what can be fetched again."""
+    try:
+        return _cache_folder()
+    except RuntimeError as error:  # no HOME, and no entry in the list of users
+        raise OutOfReachError(f"no folder for data sets: {error} Name one in KERNLINE_CACHE.") from None
+
+
+def _cache_folder() -> Path:
     if folder := os.environ.get("KERNLINE_CACHE"):
         return Path(folder).expanduser()
     if sys.platform == "darwin":
@@ -44,7 +51,10 @@ def local(file: RemoteFile) -> Path | None:
             found = Path(folder).expanduser() / (file.name + suffix)
             if found.exists():
                 return found
-    cached = cache_folder() / file.name
+    try:
+        cached = cache_folder() / file.name
+    except OutOfReachError:
+        return None
     return cached if cached.exists() else None
 
 

@@ -18,6 +18,13 @@ from .catalogue import CATALOGUE, Dataset, Entry
 from .fetching import OnBytes, path
 from .generated import make_bag_of_words
 
+# Without a test file, and yet with a test part of their own.
+_IN_TWO_PARTS = ("bag_of_words", "scene15_bow")
+
+
+class UnknownDatasetError(ValueError):
+    """A name that is not in the catalogue."""
+
 
 def load(name: str) -> Dataset:
     """Return a data set by name; `names()` lists them. Without a test file of its own, a fixed 70/30 split."""
@@ -42,6 +49,11 @@ def load_part(name: str, *, test: bool = False) -> tuple[Any, NDArray[Any]]:
     return (data.X_test, data.y_test) if test else (data.X_train, data.y_train)
 
 
+def is_split(name: str) -> bool:
+    """Whether a data set comes in one piece, of which `load` makes 70 % the training part and 30 % the test part."""
+    return not CATALOGUE[check_name(name)].test and name not in _IN_TWO_PARTS
+
+
 def names() -> list[str]:
     """Return the names that `load` knows."""
     return sorted(CATALOGUE)
@@ -53,7 +65,7 @@ def check_name(name: str) -> str:
         return name
     near = difflib.get_close_matches(name, CATALOGUE, n=3)
     hint = f"Did you mean {' or '.join(near)}?" if near else f"There are: {', '.join(names())}."
-    raise ValueError(f"no data set is called {name!r}. {hint}")
+    raise UnknownDatasetError(f"no data set is called {name!r}. {hint}")
 
 
 def fetch(name: str, on_bytes: OnBytes | None = None) -> list[Path]:
