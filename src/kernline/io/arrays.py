@@ -121,6 +121,8 @@ def _sparse(archive: Archive) -> sp.csr_array:
     with parsing(archive.name):
         if any(part.dtype.kind not in "iu" or part.ndim != 1 for part in parts):
             raise ValueError("the indices of a sparse matrix are no whole numbers.")
+        if "indptr" in _SPARSE_PARTS[kind] and not _are_bounds(parts[1].astype(np.int64), len(parts[0])):
+            raise ValueError("the rows of a sparse matrix do not begin where the rows before them end.")
         check_available(16.0 * n_rows, f"A sparse matrix of {n_rows:,} rows")
         content = (data, tuple(parts)) if kind == "coo" else (data, *parts)
         X = getattr(sp, f"{kind}_array")(content, shape=(n_rows, n_columns))
@@ -129,6 +131,11 @@ def _sparse(archive: Archive) -> sp.csr_array:
         X = sp.csr_array(X)
         X.sum_duplicates()
     return X
+
+
+def _are_bounds(indptr: NDArray[np.int64], n: int) -> bool:
+    """Whether these go from 0 up to at most n. SciPy does not look at them where the last one is 0."""
+    return bool(indptr.size and indptr[0] == 0 and (np.diff(indptr) >= 0).all() and indptr[-1] <= n)
 
 
 def _check_matrix(name: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:

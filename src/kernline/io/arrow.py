@@ -53,17 +53,21 @@ class Table:
         self.target = _target(name, columns, options.target)
         self.features = _features(name, columns, self.target, options.columns)
         self.wanted = [*self.features, *([self.target] if self.target is not None else [])]
+        if not self.wanted:
+            raise ValueError(f"{name}: no column is left to be read. There are: {_listed(columns) or 'none'}.")
         self.labels: list[Any] = []
         self.n_skipped, self.first_error = 0, ""
 
     def blocks(self, batches: Iterator[Sequence[Any]], dtype: Any) -> Iterator[NDArray[Any]]:
         """Features as dense blocks, in which missing values are NaN; labels are put aside."""
         for columns in batches:
+            double = pyarrow("a table").float64()
             if self.target is not None:
                 self.labels.append(columns[-1])
             block = np.empty((len(columns[0]) if columns else 0, len(self.features)), dtype=dtype)
-            for j in range(len(self.features)):
-                block[:, j] = self._numbers(columns[j])
+            with parsing(self.name):
+                for j in range(len(self.features)):
+                    block[:, j] = _numbers(columns[j], double)
             yield block
 
     def y(self) -> NDArray[Any] | None:
@@ -89,10 +93,11 @@ class Table:
             kind = schema.field(self.target).type
             raise ValueError(f"{self.name}: the target column {self.target!r} is of type {kind}, not of labels.")
 
-    def _numbers(self, column: Any) -> NDArray[Any]:
-        """A column's values as float64, NaN where there is none."""
-        with parsing(self.name):
-            return column.cast(pyarrow("a table").float64(), safe=False).to_numpy(zero_copy_only=False)
+
+def _numbers(column: Any, double: Any) -> NDArray[Any]:
+    """A column's values as float64, NaN where there is none."""
+    values = column if column.type == double else column.cast(double, safe=False)
+    return values.to_numpy(zero_copy_only=False)
 
 
 def _check_number(name: str, feature: str, kind: Any) -> None:

@@ -19,8 +19,10 @@ from .lines import LineBlock, line_blocks, open_quotes
 from .streams import Source
 
 _LONGEST_HEADER = 1 << 26
-# Memory that pyarrow takes for a column of a block, however few its rows.
-_COLUMN_BYTES = 9_000.0
+# pyarrow takes about 10 KB for each column it converts at a time, however few the rows.
+_COLUMNS_AT_ONCE = 10_000
+# A column's name and its values in a block, at least.
+_COLUMN_BYTES = 2_000.0
 _REPLACED = "\ufffd"
 
 
@@ -79,6 +81,8 @@ class DelimitedTable(Table):
             raise ValueError(f"{place}: line of more than {_LONGEST_HEADER >> 20} MB")
         if line.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in line:
             raise ValueError(f"{place}: expected names or numbers of columns in UTF-8, found UTF-16 or no text at all.")
+        if b"\r" in line.rstrip(b"\r\n"):
+            raise ValueError(f"{place}: a line ends in \\r alone. Convert line ends to \\n first.")
         n_columns = line.count(self.delimiter.encode()) + 1
         check_available(_COLUMN_BYTES * n_columns, f"Reading {n_columns:,} columns of text", "Use an svmlight file.")
         try:
@@ -112,22 +116,28 @@ class DelimitedTable(Table):
 
     def _parsed(self, block: LineBlock) -> list[Any]:
         """The columns of a block that are wanted."""
+        # Where rows are skipped, bytes that are no UTF-8 become _REPLACED, which makes a row a bad one.
+        text = block.text.decode(errors="replace").encode() if self.options.skip else block.text
+        columns: list[Any] = []
+        for begin in range(0, len(self.wanted), _COLUMNS_AT_ONCE):
+            columns += self._converted(text, self.wanted[begin : begin + _COLUMNS_AT_ONCE])
+        return self._good_rows(columns) if self.options.skip else self._finite(columns, block)
+
+    def _converted(self, text: bytes, wanted: list[str]) -> list[Any]:
+        """Some columns of a block: text, and numbers if rows with others are not to be skipped."""
         pa, arrow_csv = pyarrow("CSV"), pyarrow("CSV", "pyarrow.csv")
         skips = self.options.skip
         number = pa.string() if skips else pa.float64()
-        types = {name: pa.string() if name == self.target else number for name in self.wanted}
+        types = {name: pa.string() if name == self.target else number for name in wanted}
         self.dropped, self.bad_rows = [], {}
-        # Where rows are skipped, bytes that are no UTF-8 become _REPLACED, which makes a row a bad one.
-        text = block.text.decode(errors="replace").encode() if skips else block.text
         # In one thread, or errors would not tell the row.
         table = arrow_csv.read_csv(
             pa.BufferReader(text),
             arrow_csv.ReadOptions(use_threads=False, block_size=len(text) + 1, column_names=self.names),
             arrow_csv.ParseOptions(delimiter=self.delimiter, invalid_row_handler=self._drop if skips else None),
-            arrow_csv.ConvertOptions(column_types=types, include_columns=self.wanted),
+            arrow_csv.ConvertOptions(column_types=types, include_columns=wanted),
         )
-        columns = [column.combine_chunks() for column in table.columns]
-        return self._good_rows(columns, table.num_rows) if skips else self._finite(columns, block)
+        return [column.combine_chunks() for column in table.columns]
 
     def _drop(self, row: Any) -> str:
         """Leave out a row that has too few or too many fields."""
@@ -157,11 +167,11 @@ class DelimitedTable(Table):
         with np.errstate(over="ignore"):
             return np.isinf(numbers.to_numpy(zero_copy_only=False).astype(self.options.dtype, copy=False))
 
-    def _good_rows(self, texts: list[Any], n_rows: int) -> list[Any]:
+    def _good_rows(self, texts: list[Any]) -> list[Any]:
         """Rows with a target, whose features are numbers, which they become, or missing."""
         pa, compute = pyarrow("CSV"), pyarrow("CSV", "pyarrow.compute")
         missing = pa.array(pyarrow("CSV", "pyarrow.csv").ConvertOptions().null_values)
-        good = np.ones(n_rows, dtype=bool)
+        good = np.ones(len(texts[0]), dtype=bool)
         columns = []
         for name, column in zip(self.wanted, texts, strict=True):
             if name == self.target:
@@ -193,6 +203,8 @@ class DelimitedTable(Table):
         if value and column:
             name = self.names[int(column.group(1))]
             return f"{place}: column {name!r} holds {value.group(1)[:40]!r}, not a number. {REMEDY}"
+        if column and "invalid UTF8" in message:
+            return f"{place}: column {self.names[int(column.group(1))]!r} holds bytes that are no UTF-8."
         return f"{place}: {message[:200]}"
 
 
