@@ -358,8 +358,8 @@ def test_codes_of_arrays(tmp_path, histograms, name):
 @pytest.mark.parametrize(
     ("write", "message"),
     [
-        (lambda path: path.write_bytes(b"junk"), "is not a file of numbers that NumPy wrote"),
-        (lambda path: np.save(path, np.array([{}, []], dtype=object)), "is not a file of numbers that NumPy wrote"),
+        (lambda path: path.write_bytes(b"junk"), "data.npy: damaged or truncated: not an array"),
+        (lambda path: np.save(path, np.array([{}, []], dtype=object)), "data.npy.*it holds Python objects"),
         (lambda path: np.save(path, np.arange(3)), r"expected a matrix of numbers, found shape \(3,\) of int64"),
         (lambda path: np.save(path, np.array([["a"]])), r"expected a matrix of numbers, found shape \(1, 1\) of <U1"),
     ],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,56 @@ def machine_bytes() -> float:
     with suppress(ValueError, OSError), open(_CONTAINER_LIMIT) as file:
         sizes.append(float(file.read()))  # or "max"
     return min(sizes)
+
+
+class TooLargeError(ValueError):
+    """Data that does not fit in the memory that is available."""
+
+
+def available_bytes() -> float:
+    """Memory that this process can still use: of the machine, of its container, and by its own limits (ulimit)."""
+    return max(0.0, min(_machine_left(), _container_left(), _limits_left()))
+
+
+def check_available(n_bytes: float, what: str, remedy: str = "") -> None:
+    """Raise TooLargeError if `what` takes more memory than is available."""
+    if n_bytes > (available := available_bytes()):
+        raise TooLargeError(
+            f"{what} takes about {n_bytes / 2**30:.3g} GB, and {available / 2**30:.3g} GB of memory are available. "
+            f"{remedy}".rstrip()
+        )
+
+
+def _machine_left() -> float:
+    with suppress(OSError, ValueError, KeyError):  # Linux only
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        kilobytes = {name: float(rest.split()[0]) for name, _, rest in (line.partition(":") for line in lines)}
+        return 1024.0 * (kilobytes["MemAvailable"] + kilobytes["SwapFree"])
+    return machine_bytes()
+
+
+def _container_left() -> float:
+    """What the container may still use, not counting pages of files, which the system takes back when it needs them."""
+    folder = Path(_CONTAINER_LIMIT).parent
+    with suppress(OSError, ValueError, KeyError):  # no container, or "max"
+        limit = float(Path(_CONTAINER_LIMIT).read_text())
+        used = float((folder / "memory.current").read_text())
+        parts = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
+        return limit - used + float(parts["active_file"]) + float(parts["inactive_file"])
+    return float("inf")
+
+
+def _limits_left() -> float:
+    left = float("inf")
+    with suppress(ImportError, OSError, ValueError):  # not on every system
+        import resource
+
+        pages = [float(size) for size in Path("/proc/self/statm").read_text().split()]
+        for limit, used in ((resource.RLIMIT_AS, pages[0]), (resource.RLIMIT_DATA, pages[5])):
+            allowed = resource.getrlimit(limit)[0]
+            if allowed != resource.RLIM_INFINITY:
+                left = min(left, allowed - used * resource.getpagesize())
+    return left
 
 
 def check_width(estimator: Any, X: Any, bytes_a_column: float, n_columns: int | None = None) -> None:

@@ -11,7 +11,11 @@ from numpy.typing import NDArray
 
 from ..encoding import EncodedData, Encoder
 from ..encoding.sources import row_blocks
+from ..memory import check_available
 from ..validation import check_encodable
+
+# Bytes that are not worth asking the system about.
+_SMALL = 1 << 26
 
 
 class Grown:
@@ -35,6 +39,9 @@ class Grown:
         return self.array
 
     def _resize(self, n: int) -> None:
+        more = n * self.array[:1].nbytes - self.array.nbytes
+        if more > _SMALL:
+            check_available(more, f"Room for {n:,} rows, after {self.n:,} that were read,")
         self.array.resize((n, *self.array.shape[1:]), refcheck=False)
 
 
@@ -71,7 +78,7 @@ class EncodedRows:
             for begin in range(0, X.shape[0], rows_at_once):
                 self._add(X[begin : begin + rows_at_once].toarray())
             return
-        if sp.issparse(X) or isinstance(X, np.memmap):
+        if sp.issparse(X):
             for rows in row_blocks(X, 16_000_000):
                 self._add(X[rows])
             return
