@@ -25,7 +25,7 @@ def test_without_liblinear_the_rest_is_measured(digits_for_mnist, monkeypatch, c
     assert "(bar: 0.3 s met)" in told or "(bar: 0.3 s MISSED)" in told
     assert "LIBLINEAR  not measured: its package is missing (pip install liblinear-official)" in told
     command_line.command_line(digits_for_mnist, 1, "no-such-program")
-    assert "--liblinear no-such-program is no program here" in capsys.readouterr().out
+    assert "--liblinear no-such-program: program not found" in capsys.readouterr().out
 
 
 def test_a_verdict_against_liblinear(digits_for_mnist, tmp_path, capsys):
