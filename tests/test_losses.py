@@ -293,7 +293,7 @@ def test_names():
     assert isinstance(losses.get("log"), losses.Logistic)
     loss = losses.EpsilonInsensitive(2.0)
     assert losses.get(loss) is loss
-    with pytest.raises(ValueError, match=r"loss='hing': no such loss. Choose one of 'hinge', "):
+    with pytest.raises(ValueError, match=r"loss='hing' is not known. Choose one of 'hinge', "):
         losses.get("hing")
 
 
