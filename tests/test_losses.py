@@ -299,7 +299,7 @@ def test_names():
 
 def test_core_checks_what_it_is_given(histograms):
     problem = problem_of(losses.SquaredError(), histograms)
-    with pytest.raises(ValueError, match="the core has no loss huber"):
+    with pytest.raises(ValueError, match="the core has no loss named huber"):
         core_solver(replace(problem, loss=Huber()), 0, True)
     with pytest.raises(ValueError, match="targets must be within"):
         core_solver(replace(problem, targets=np.full(problem.n_rows, np.nan)), 0, True)
