@@ -1,4 +1,4 @@
-// What Python sees of the core. Arrays come in typed, contiguous and without a copy.
+// The Python interface of the core. Arrays must have the exact type and be contiguous; nothing is copied.
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
@@ -29,7 +29,7 @@ void decision(const Rows& rows, const Table& table, Matrix<const float> weights,
   const RowsView& view = rows.view();
   table.check(rows);
   const WeightsView all = weights_view(weights, intercepts, view.n_features * table.view().width);
-  require(static_cast<std::int64_t>(out.shape(1)) == all.n_problems && static_cast<std::int64_t>(out.shape(0)) == view.n_rows, "one row of output a row");
+  require(static_cast<std::int64_t>(out.shape(1)) == all.n_problems && static_cast<std::int64_t>(out.shape(0)) == view.n_rows, "one row of output per row");
   parallel_for(n_threads, view.n_rows, [&](std::int64_t begin, std::int64_t end) {
     loops().decision(view, table.view(), all, begin, end, out.data() + begin * all.n_problems);
   });
@@ -40,7 +40,7 @@ GramKernel gram_kernel(const std::string& name, double p) {
   if (name == "intersection") return {GramKind::intersection, p};
   if (name == "js") return {GramKind::jensen_shannon, p};
   if (name == "power_mean") return {GramKind::power_mean, p};
-  throw std::invalid_argument("the core has no kernel of this name: " + name);
+  throw std::invalid_argument("the core has no kernel named " + name);
 }
 
 void gram_dense(const std::string& name, double p, Matrix<const double> x, Matrix<const double> x_companion,
@@ -61,7 +61,7 @@ SparsePoints sparse_points(const Offsets& row_start, const Offsets& columns, con
   require(row_start.size() > 0 && row_start(0) == 0, "gram: indptr must begin with 0");
   for (std::size_t i = 1; i < row_start.size(); ++i) require(row_start(i - 1) <= row_start(i), "gram: indptr must not decrease");
   require(static_cast<std::size_t>(row_start(row_start.size() - 1)) <= values.size(), "gram: indptr runs past the data");
-  require(columns.size() == values.size() && companions.size() == values.size(), "gram: one column and one companion a value");
+  require(columns.size() == values.size() && companions.size() == values.size(), "gram: one column and one companion per value");
   for (std::size_t k = 0; k < columns.size(); ++k) require(columns(k) >= 0 && columns(k) < n_features, "gram: a column index lies outside the shape");
   return {static_cast<std::int64_t>(row_start.size()) - 1, n_features, row_start.data(), columns.data(), values.data(), companions.data()};
 }
@@ -85,15 +85,15 @@ void gram_sparse(const std::string& name, double p, std::int64_t n_features, Off
 NB_MODULE(_core, m) {
   using namespace kernline;
 
-  nb::set_leak_warnings(false);  // what lives on at the interpreter's end is Python's to free, and no news for a user
+  nb::set_leak_warnings(false);  // objects that are alive at exit are Python's to free, not the user's concern
 
-  loops();  // a KERNLINE_TARGET that cannot be had is an error here, when the module is imported
+  loops();  // reports an unavailable KERNLINE_TARGET when the module is imported
   m.def("target", [] { return loops().target; }, "The instruction set in use.");
   m.def("targets", [] {
           std::vector<std::string> names;
           for (const Loops* runnable : runnable_loops()) names.emplace_back(runnable->target);
           return names;
-        }, "The instruction sets that run here, the best last.");
+        }, "The available instruction sets, the best last.");
 
   nb::class_<Rows>(m, "Rows")
       .def_static("dense_codes", &Rows::dense_codes<std::uint8_t>, exact("codes"))

@@ -1,4 +1,4 @@
-// Budgeted SGD as Python drives it: the state between calls, and its checks.
+// Budgeted SGD for Python: the state between calls, and checks of the arguments.
 #pragma once
 
 #include <cmath>
@@ -28,11 +28,11 @@ inline std::int64_t slot_offset(std::int64_t slot, std::int64_t n_features) {
   return slot / block_slots * n_features * block_slots + slot % block_slots;
 }
 
-// The tables of merging, see MergeTables. Holds on to its arrays.
+// The tables for merging, see MergeTables. Keeps its arrays alive.
 class MergeGrid {
  public:
   MergeGrid(Matrix<const float> h, Matrix<const float> loss) : h_(h), loss_(loss) {
-    require(h.shape(0) >= 2 && h.shape(0) <= 10000 && h.shape(0) == h.shape(1) && loss.shape(0) == h.shape(0) && loss.shape(1) == h.shape(0), "merge tables: square, of one size, at most 10,000");
+    require(h.shape(0) >= 2 && h.shape(0) <= 10000 && h.shape(0) == h.shape(1) && loss.shape(0) == h.shape(0) && loss.shape(1) == h.shape(0), "merge tables: square, of equal size, at most 10,000");
   }
   MergeTables view() const {
     return {static_cast<int>(h_.shape(0)), h_.data(), loss_.data()};
@@ -42,11 +42,11 @@ class MergeGrid {
   Matrix<const float> h_, loss_;
 };
 
-// Averages reach back about so many merges a support vector: 0.3 and 1 served alike on the test sets of
-// docs/papers/bsgd.md, by which it was chosen; without the limit in steps 3 lost all on WEB.
+// Averages reach back about this many merges per support vector. It was chosen on the test sets of docs/papers/bsgd.md:
+// 0.3 and 1 were equally good; without the limit in steps, 3 failed completely on WEB.
 constexpr double merges_averaged = 1.0;
 
-// One binary problem under way. Each call goes on for at most `seconds`, without the GIL.
+// The state of one binary problem. Each call runs for at most `seconds`, without the GIL.
 class BudgetedSGD {
  public:
   BudgetedSGD(const Rows& rows, Vector<const double> signed_weights, const MergeGrid& grid, double gamma, double C,
@@ -55,9 +55,9 @@ class BudgetedSGD {
       : rows_(rows), signed_weights_(signed_weights), grid_(grid), state_(seed) {
     check_values_only(rows);
     const RowsView& view = rows_.view();
-    require(static_cast<std::int64_t>(signed_weights.size()) == view.n_rows, "one weight a row");
-    require(view.n_rows < (std::int64_t{1} << 31), "more than 2^31 rows: train on a part of them");
-    require(budget >= 2 && budget < (std::int64_t{1} << 31), "budget: at least 2");
+    require(static_cast<std::int64_t>(signed_weights.size()) == view.n_rows, "one weight per row");
+    require(view.n_rows < (std::int64_t{1} << 31), "more than 2^31 rows: train on a subset");
+    require(budget >= 2 && budget < (std::int64_t{1} << 31), "budget must be at least 2");
     require(C > 0.0 && std::isfinite(C), "C must be positive");
     for (std::size_t i = 0; i < signed_weights.size(); ++i) {
       const double size = std::abs(signed_weights(i));
@@ -111,13 +111,13 @@ class BudgetedSGD {
   }
   BudgetedSGD(const BudgetedSGD&) = delete;
 
-  // Goes on from support vectors with their counts and pasts. `n_seen` is n of lambda = 1 / (n C).
+  // Continues from support vectors with their counts and pasts. `n_seen` is n in lambda = 1 / (n C).
   void resume(Matrix<const float> vectors, Vector<const float> counts, Vector<const double> pasts, double bias,
               double bias_past, double weight_sum, double average_norm, double n_seen, std::int64_t n_steps) {
     const std::size_t n = counts.size();
-    require(vectors.shape(0) == n && pasts.size() == n && static_cast<std::int64_t>(n) <= state_.budget, "resume: one count and one past a support vector, within the budget");
-    require(static_cast<std::int64_t>(vectors.shape(1)) == state_.n_features, "resume: support vectors of another width");
-    require(n_steps >= 0 && state_.n_steps == 0 && n_seen >= 0.0, "resume: before the first step");
+    require(vectors.shape(0) == n && pasts.size() == n && static_cast<std::int64_t>(n) <= state_.budget, "resume: one count and one past per support vector, within the budget");
+    require(static_cast<std::int64_t>(vectors.shape(1)) == state_.n_features, "resume: support vectors with a different number of features");
+    require(n_steps >= 0 && state_.n_steps == 0 && n_seen >= 0.0, "resume: only before the first step");
     for (std::size_t b = 0; b < n; ++b) {
       float* values = state_.vectors + slot_offset(static_cast<std::int64_t>(b), state_.n_features);
       float norm = 0.0f;
@@ -145,7 +145,7 @@ class BudgetedSGD {
 
   bool run(double seconds) { return loops().sgd_pass(rows_.view(), state_, seconds); }
 
-  // Averages from here on; what was averaged before is forgotten.
+  // Starts averaging here; earlier averages are discarded.
   void begin_average() {
     state_.averaging = true;
     state_.weight_sum = state_.average_norm = state_.bias_past = 0.0;
@@ -157,18 +157,18 @@ class BudgetedSGD {
   void compare_searches() { state_.compare = true; }
 
   void copy_vectors(Matrix<float> out) const {
-    require(static_cast<std::int64_t>(out.shape(0)) == state_.n_vectors && static_cast<std::int64_t>(out.shape(1)) == state_.n_features, "vectors: one row a support vector");
+    require(static_cast<std::int64_t>(out.shape(0)) == state_.n_vectors && static_cast<std::int64_t>(out.shape(1)) == state_.n_features, "vectors: one row per support vector");
     for (std::int64_t b = 0; b < state_.n_vectors; ++b) {
       const float* values = state_.vectors + slot_offset(b, state_.n_features);
       for (std::int64_t j = 0; j < state_.n_features; ++j) out(b, j) = state_.shrinks[b] * values[j * block_slots];
     }
   }
   void copy_counts(Vector<float> counts, Vector<double> pasts) const {
-    require(static_cast<std::int64_t>(counts.size()) == state_.n_vectors && pasts.size() == counts.size(), "counts: one a support vector");
+    require(static_cast<std::int64_t>(counts.size()) == state_.n_vectors && pasts.size() == counts.size(), "counts: one per support vector");
     std::copy_n(state_.counts, counts.size(), counts.data());
     std::copy_n(state_.pasts, pasts.size(), pasts.data());
   }
-  // Kept squared distances, or nothing (false) where none are kept.
+  // Copies the stored squared distances; false if none are stored.
   bool copy_distances(Matrix<float> out) const {
     if (!state_.distances) return false;
     require(static_cast<std::int64_t>(out.shape(0)) == state_.n_vectors && out.shape(1) == out.shape(0), "distances: square");
@@ -182,18 +182,18 @@ class BudgetedSGD {
     if (name == "lookup-wd") return Search::lookup_wd;
     if (name == "lookup-h") return Search::lookup_h;
     if (name == "gss") return Search::gss;
-    require(name == "gss-precise", "no such merge search");
+    require(name == "gss-precise", "unknown merge search");
     return Search::gss_precise;
   }
   static Maintenance maintenance_of(const std::string& name) {
     if (name == "merge") return Maintenance::merge;
     if (name == "remove") return Maintenance::remove;
-    require(name == "project", "no such maintenance");
+    require(name == "project", "unknown maintenance");
     return Maintenance::project;
   }
 
-  // Distances between support vectors are kept where the smallest count may be another than the newest, and the inverse
-  // of their kernel matrix for projection.
+  // Distances between support vectors are stored if the smallest count may not be the newest, and the inverse of their
+  // kernel matrix for projection.
   void choose_memory() {
     bool smaller = false;
     for (std::int64_t b = 0; b < state_.n_vectors; ++b) smaller = smaller || std::abs(state_.counts[b]) < static_cast<float>(largest_weight_);
@@ -229,8 +229,8 @@ inline void budgeted_decision(const Rows& rows, Matrix<const float> vectors, Vec
   check_values_only(rows);
   const RowsView& view = rows.view();
   const auto n = static_cast<std::int64_t>(vectors.shape(0)), d = static_cast<std::int64_t>(vectors.shape(1));
-  require(d == view.n_features, "budgeted: rows and support vectors of different width");
-  require(coefficients.size() == vectors.shape(0) && static_cast<std::int64_t>(out.size()) == view.n_rows, "budgeted: one coefficient a support vector, one number a row");
+  require(d == view.n_features, "budgeted: rows and support vectors have different numbers of features");
+  require(coefficients.size() == vectors.shape(0) && static_cast<std::int64_t>(out.size()) == view.n_rows, "budgeted: one coefficient per support vector, one output per row");
   const std::int64_t n_slots = whole_blocks(std::max<std::int64_t>(n, 1));
   const auto size = static_cast<std::size_t>(n_slots);
   AlignedFloats blocks = aligned_zeros(size * static_cast<std::size_t>(d)), counts = aligned_zeros(size);

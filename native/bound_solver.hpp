@@ -1,4 +1,4 @@
-// Dual coordinate descent as Python drives it: the state between calls, and its checks.
+// Dual coordinate descent for Python: the state between calls, and checks of the arguments.
 #pragma once
 
 #include <cmath>
@@ -14,7 +14,7 @@
 
 namespace kernline {
 
-// Sixteen floats a feature are one cache line, if they begin on one.
+// Sixteen floats per feature are one cache line if they are aligned.
 struct AlignedDelete {
   void operator()(float* p) const { ::operator delete[](p, std::align_val_t{64}); }
 };
@@ -26,7 +26,7 @@ inline AlignedFloats aligned_zeros(std::size_t n) {
   return floats;
 }
 
-// The names that losses.py gives to the losses that the core has.
+// The losses of the core, by their names in losses.py.
 inline LossKind loss_kind(const std::string& name) {
   if (name == "hinge") return LossKind::hinge;
   if (name == "squared_hinge") return LossKind::squared_hinge;
@@ -34,10 +34,10 @@ inline LossKind loss_kind(const std::string& name) {
   if (name == "epsilon_insensitive") return LossKind::epsilon_insensitive;
   if (name == "squared_epsilon_insensitive") return LossKind::squared_epsilon_insensitive;
   if (name == "squared_error") return LossKind::squared_error;
-  throw std::invalid_argument("the core has no loss " + name);
+  throw std::invalid_argument("the core has no loss named " + name);
 }
 
-// One problem under way. Each call goes on for at most `seconds`, without the GIL.
+// The state of one problem. Each call runs for at most `seconds`, without the GIL.
 class DualSolver {
  public:
   DualSolver(const Rows& rows, const Table& read, const Table& write, Vector<const float> scales,
@@ -55,12 +55,12 @@ class DualSolver {
     if (members) check_members(*members, view.n_rows);
     read.check(rows);
     write.check(rows);
-    require(read.view().width == write.view().width, "read and write tables must be of one width");
-    require(is_method(read.view().form, write.view().form), "no method reads one of these tables and writes the other");
-    require(scales.size() == static_cast<std::size_t>(view.n_features), "one scale a feature");
+    require(read.view().width == write.view().width, "read and write tables must have the same width");
+    require(is_method(read.view().form, write.view().form), "no method has this pair of read and write tables");
+    require(scales.size() == static_cast<std::size_t>(view.n_features), "one scale per feature");
     require(targets.size() == n && cost.size() == n && curvature.size() == n, "one target, one cost and one curvature per row");
     require(std::isfinite(epsilon) && epsilon >= 0.0, "epsilon must be a finite number, 0 or more");
-    require(n < (std::size_t{1} << 31), "more than 2^31 rows: train on a part of them");
+    require(n < (std::size_t{1} << 31), "more than 2^31 rows: train on a subset");
 
     coordinates_.resize(n);
     order_.resize(n);
@@ -109,14 +109,14 @@ class DualSolver {
   }
   bool evaluate(double seconds) { return loops().evaluate(rows_.view(), method_, state_, seconds); }
 
-  // A share of the gap at or below which a row rests.
+  // Share of the gap at or below which a row rests.
   void set_negligible(double share) { state_.negligible = share; }
-  // Ends all rests: a row that was left alone too long shows only in the exact gap.
+  // Ends all rests: a row that rested too long shows only in the exact gap.
   void wake_all() {
     for (Rest& rest : rests_) rest.left = 0;
   }
 
-  // Multiplies costs, beta and with it f.
+  // Multiplies costs, beta and f.
   void grow(double factor) {
     require(factor > 0.0 && !state_.in_epoch && exact_weights_.empty(), "grow: not in the middle of an epoch");
     loops().grow(state_, factor);
@@ -131,17 +131,17 @@ class DualSolver {
     require(loops().set_beta(state_, beta.data()), "beta: not within the bounds of the loss");
   }
 
-  // Starts from these weights, to which rows of other data have added: this problem is then a block of a larger one, and
-  // its dual objective counts the changes from here.
+  // Starts from these weights, to which rows of other data have contributed: this problem is then a block of a larger one,
+  // and its dual objective counts the changes from here.
   void set_weights(Vector<const float> weights, double intercept) {
-    require(weights.size() == n_weights_, "weights: one float a slot");
+    require(weights.size() == n_weights_, "weights: one float per slot");
     require(!state_.in_epoch && exact_weights_.empty(), "weights: not in the middle of an epoch");
     std::copy_n(weights.data(), n_weights_, weights_.get());
     state_.intercept = static_cast<float>(intercept);
   }
 
   void copy_weights(Vector<float> out) const {
-    require(out.size() == n_weights_, "weights: one float a slot");
+    require(out.size() == n_weights_, "weights: one float per slot");
     std::copy_n(weights_.get(), n_weights_, out.data());
   }
   void copy_beta(Vector<double> out) const {
@@ -162,7 +162,7 @@ class DualSolver {
   std::vector<std::int32_t> order_;
   std::size_t n_weights_;
   AlignedFloats weights_;
-  std::vector<double> exact_weights_;  // only while a rebuild is under way
+  std::vector<double> exact_weights_;  // only during a rebuild
 };
 
 }  // namespace kernline

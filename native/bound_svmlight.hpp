@@ -1,4 +1,4 @@
-// The svmlight reader as Python sees it. Arrays that it made are handed over, not copied.
+// The svmlight reader for Python. Its arrays are handed over, not copied.
 #pragma once
 
 #include <nanobind/stl/optional.h>
@@ -17,7 +17,7 @@ namespace kernline {
 template <class T>
 nb::ndarray<nb::numpy, T, nb::ndim<1>> handed_over(Growing<T> array) {
   const std::size_t n = array.size();
-  if (n == 0) array.extend(1);  // an address, if nothing else
+  if (n == 0) array.extend(1);  // an empty array still needs an address
   T* const data = array.release();
   return {data, {n}, nb::capsule(data, [](void* memory) noexcept { std::free(memory); })};
 }
@@ -37,7 +37,7 @@ void bind_svmlight(nb::module_& m, const char* name) {
              new (self) Reader(options);
            }, "zero_based"_a.none(), "n_features"_a, "multilabel"_a, "skips_bad_lines"_a, "n_bytes"_a)
       .def("feed", [](Reader& self, Vector<std::uint8_t> text, std::int64_t n_bytes, bool last, int n_threads) {
-             require(n_bytes >= 0 && static_cast<std::size_t>(n_bytes) + Reader::padding <= text.size(), "svmlight: room must be left after the text");
+             require(n_bytes >= 0 && static_cast<std::size_t>(n_bytes) + Reader::padding <= text.size(), "svmlight: the text must be followed by padding");
              return self.feed(reinterpret_cast<char*>(text.data()), n_bytes, last, n_threads);
            }, nb::arg("text").noconvert(), "n_bytes"_a, "last"_a, "n_threads"_a, nb::call_guard<nb::gil_scoped_release>())
       .def("settle_base", &Reader::settle_base)

@@ -1,12 +1,12 @@
-// What keeps the number of support vectors within the budget: slots filled, merged, removed, projected.
+// Keeps the number of support vectors within the budget: slots are filled, merged, removed or projected.
 //
-// Squared distances between support vectors are kept where they are needed, so that maintenance evaluates no kernel:
+// Squared distances between support vectors are stored where needed, so that maintenance evaluates no kernel:
 //
 //   |z - l|^2 = h |a - l|^2 + (1 - h) |b - l|^2 - h (1 - h) |a - b|^2   for z = h a + (1 - h) b.
 //
-// Often they are not needed at all. Coefficients are counts times a common factor, a new point counts its own weight, and
-// merging never lowers a count. So where all rows weigh the same, a new point is always one of the smallest; it is the one
-// that Algorithm 1 merges, and its distances are those that its margin took.
+// Often they are not needed. Coefficients are counts times a common factor, a new point counts its own weight, and merging
+// never lowers a count. So if all rows have the same weight, a new point is always one of the smallest. Algorithm 1 merges
+// it, and its distances are already known from its margin.
 #pragma once
 
 #include <algorithm>
@@ -17,18 +17,18 @@
 
 namespace kernline::KERNLINE_TARGET {
 
-// A multiplier below this is worked into the vector.
+// A multiplier below this is applied to the vector.
 constexpr float least_shrink = 0x1p-12f;
-// What is added to the diagonal of the kernel matrix before it is inverted.
+// Added to the diagonal of the kernel matrix before it is inverted.
 constexpr double ridge = 1e-6;
 
 inline float* slot_values(const BudgetState& state, std::int64_t slot) {
   return state.vectors + slot / block_slots * state.n_features * block_slots + slot % block_slots;
 }
 
-// For a point of the label and size of `count`, given its kernel row: a lower bound of what merging loses with each slot
-// (see PartnerSearch), infinite where the label differs or the kernel is negative. Returns the slot of the least, -1 if
-// there is none.
+// For a point with the label and size of `count`, given its kernel row: a lower bound of the loss of merging with each slot
+// (see PartnerSearch), infinite if the label differs or the kernel is negative. Returns the slot of the smallest bound, -1
+// if there is none.
 inline std::int64_t fill_bounds(BudgetState& state, double count, const float* __restrict kernel) {
   constexpr float infinite = std::numeric_limits<float>::infinity();
   const float label = count > 0.0 ? 1.0f : -1.0f, a = static_cast<float>(std::fabs(count));
@@ -57,14 +57,14 @@ inline std::int64_t fill_bounds(BudgetState& state, double count, const float* _
   return slot;
 }
 
-// The support vector of a slot as a row; it is there until the next call.
+// The support vector of a slot as a row, valid until the next call.
 inline DenseRows<float>::Row slot_point(const BudgetState& state, std::int64_t slot) {
   const float* values = slot_values(state, slot);
   for (std::int64_t j = 0; j < state.n_features; ++j) state.point[j] = state.shrinks[slot] * values[j * block_slots];
   return {state.point, state.n_features};
 }
 
-// Whether a support vector is this very point. Products leave an error in its distance, so the cells are compared.
+// Whether a support vector equals this point. Distances from products are inexact, so the cells are compared.
 template <class Row>
 inline bool is_point(const BudgetState& state, const Row& row, std::int64_t slot) {
   if (state.dense) return state.distance_row[slot] == 0.0f;
@@ -79,7 +79,7 @@ inline bool is_point(const BudgetState& state, const Row& row, std::int64_t slot
   return n_zeros == point.size();
 }
 
-// Squared distances and kernel of a slot to all: kept ones, or computed.
+// Squared distances and kernel of a slot to all others: stored, or computed.
 inline void slot_row(BudgetState& state, std::int64_t slot) {
   if (state.distances && !state.published) {
     std::copy_n(state.distances + slot * state.n_slots, state.n_slots, state.distance_row);
@@ -123,7 +123,7 @@ inline void extend_inverse(BudgetState& state, std::int64_t n, const float* kern
   u[n] = 1.0 / schur;
 }
 
-// Errors of many updates add up, so the inverse is computed anew now and then.
+// Errors of many updates add up, so the inverse is recomputed from time to time.
 inline void renew_inverse(BudgetState& state) {
   for (std::int64_t slot = 0; slot < state.n_vectors; ++slot) {
     slot_row(state, slot);
@@ -132,11 +132,11 @@ inline void renew_inverse(BudgetState& state) {
   state.n_downdates = 0;
 }
 
-// Computes what is kept beside the support vectors, for those of an earlier run.
+// Computes what is stored with the support vectors, for those of an earlier run.
 inline void recall(BudgetState& state) {
   if (state.distances) {
     float* kept = state.distances;
-    state.distances = nullptr;  // computed, for once
+    state.distances = nullptr;  // computed, this once
     for (std::int64_t slot = 0; slot < state.n_vectors; ++slot) {
       slot_row(state, slot);
       for (std::int64_t b = 0; b < state.n_slots; ++b) kept[slot * state.n_slots + b] = state.distance_row[b];
@@ -165,7 +165,7 @@ inline void insert(BudgetState& state, const Row& row, double count) {
   if (state.inverse) extend_inverse(state, slot, state.kernel_row);
 }
 
-// Empties a slot, and fills it with the last one.
+// Empties a slot and moves the last one into it.
 inline void remove_slot(BudgetState& state, std::int64_t slot) {
   const std::int64_t last = --state.n_vectors;
   if (slot != last) {
@@ -185,7 +185,7 @@ inline void remove_slot(BudgetState& state, std::int64_t slot) {
   state.counts[last] = 0.0f;
 }
 
-// The smallest count, of one label if `sign` is not 0; of equal ones the newest, or the oldest.
+// The smallest count, of one label if `sign` is not 0. Among equal ones the newest, or the oldest.
 inline std::int64_t least_slot(const BudgetState& state, double sign, bool oldest) {
   std::int64_t found = -1;
   for (std::int64_t b = 0; b < state.n_vectors; ++b) {
@@ -197,7 +197,7 @@ inline std::int64_t least_slot(const BudgetState& state, double sign, bool oldes
   return found;
 }
 
-// The two terms of a pair as one: what becomes of the counts and of their past.
+// Merges the counts and pasts of a pair into one term.
 inline void merge_terms(BudgetState& state, std::int64_t slot, double count, double past, float exponent, float h) {
   const double one = exp2_fast(exponent * (1.0f - h) * (1.0f - h)), other = exp2_fast(exponent * h * h);
   state.counts[slot] = static_cast<float>(one * count + other * state.counts[slot]);
@@ -205,7 +205,7 @@ inline void merge_terms(BudgetState& state, std::int64_t slot, double count, dou
   state.born[slot] = state.n_steps;
 }
 
-// z = h x + (1 - h) b in the place of b, for a row x that never had a slot.
+// Replaces b with z = h x + (1 - h) b, for a row x that never had a slot.
 template <class Row>
 inline void merge_row(BudgetState& state, const Row& row, double count, const Partner& partner) {
   const std::int64_t slot = partner.slot;
@@ -231,7 +231,7 @@ inline void merge_row(BudgetState& state, const Row& row, double count, const Pa
   merge_terms(state, slot, count, state.weight_sum * count, exponent, h);
 }
 
-// z = h a + (1 - h) b in the place of b; the slot of a is given up.
+// Replaces b with z = h a + (1 - h) b; the slot of a is freed.
 inline void merge_slots(BudgetState& state, std::int64_t a, const Partner& partner) {
   const std::int64_t b = partner.slot;
   const auto h = static_cast<float>(partner.h);
@@ -262,7 +262,7 @@ using Clock = std::chrono::steady_clock;
 
 inline double seconds_since(Clock::time_point begun) { return std::chrono::duration<double>(Clock::now() - begun).count(); }
 
-// How often lookup-wd and gss choose the same partner, and what each loses, and gss-precise.
+// Counts how often lookup-wd and gss choose the same partner, and sums the losses of both and of gss-precise.
 inline void compare_searches(BudgetState& state, double least) {
   PartnerSearch search(state, least);
   const Partner looked_up = search.among_all(Search::lookup_wd), golden = search.among_all(Search::gss);
@@ -280,8 +280,8 @@ inline void compare_searches(BudgetState& state, double least) {
   state.loss_lookup += loss(looked_up);
 }
 
-// Algorithm 1 on the slots: the smallest coefficient and its best partner. With two labels in three or more slots, one
-// label has a pair.
+// Algorithm 1 on the slots: merges the smallest coefficient with its best partner. With two labels in three or more slots,
+// one label has a pair.
 inline void merge_least(BudgetState& state) {
   std::int64_t least = least_slot(state, 0.0, false);
   slot_row(state, least);
@@ -298,7 +298,7 @@ inline void merge_least(BudgetState& state) {
     likeliest = others();
   }
   const double weight = std::fabs(state.counts[least]);
-  const bool timed = state.sampled && state.n_maintained % state.sampled == state.sampled / 4;  // not where the whole is
+  const bool timed = state.sampled && state.n_maintained % state.sampled == state.sampled / 4;  // not where the whole is timed
   const Clock::time_point begun = timed ? Clock::now() : Clock::time_point{};
   PartnerSearch search(state, weight);
   const Partner partner = state.published ? search.among_all(state.search) : search.among_likely(state.search, likeliest);
@@ -308,8 +308,8 @@ inline void merge_least(BudgetState& state) {
   merge_slots(state, least, partner);
 }
 
-// The support vector that the others can best stand for: with P the inverse of the kernel matrix, removing r and
-// projecting it onto the rest, count_l -= count_r P_lr / P_rr, loses count_r^2 / P_rr.
+// The support vector that the others can best replace: with P the inverse of the kernel matrix, removing r and projecting
+// it onto the rest, count_l -= count_r P_lr / P_rr, loses count_r^2 / P_rr.
 inline void project(BudgetState& state) {
   if (state.n_downdates >= 4 * state.n_vectors) renew_inverse(state);
   ++state.n_downdates;

@@ -4,8 +4,8 @@
 //   min_w  lambda/2 |w|^2 + 1/n sum_i weight_i max(0, 1 - y_i f(x_i)),   f(x) = <w, phi(x)>,   lambda = 1 / (n C).
 //
 // With the step eta_t = 1 / (lambda t), w after t steps is 1 / (lambda t) times the sum of y_i weight_i phi(x_i) over the
-// steps that met a violation, y f < 1. So the coefficients are kept as counts and share one factor. The intercept is one
-// more feature, the constant 1. A model of too many support vectors is brought back by merging (budget_maintenance.hpp).
+// steps with a violation, y f < 1. So the coefficients are stored as counts and share one factor. The intercept is one more
+// feature, the constant 1. If there are too many support vectors, two are merged (budget_maintenance.hpp).
 #pragma once
 
 #include "budget_maintenance.hpp"
@@ -18,7 +18,7 @@ void with_values(const RowsView& view, F&& f) {
     case RowKind::dense_values: return f(DenseRows<float>(view));
     case RowKind::sparse_values32: return f(SparseValueRows<std::int32_t>(view));
     case RowKind::sparse_values64: return f(SparseValueRows<std::int64_t>(view));
-    default: return;  // the bindings let no other rows in
+    default: return;  // the bindings refuse other rows
   }
 }
 
@@ -36,10 +36,10 @@ inline void maintain(BudgetState& state, const Row& row, double count, std::int6
   }
 }
 
-// Averages reach back about half a pass, or half of a stream.
+// Averages reach back about half a pass, or half a stream.
 constexpr double passes_averaged = 2.0;
 
-// Brings the weight of averaging back to 1.
+// Resets the weight of averaging to 1.
 inline void settle_average(BudgetState& state) {
   const double factor = 1.0 / state.weight;
   for (std::int64_t b = 0; b < state.n_vectors; ++b) state.pasts[b] *= factor;
@@ -61,9 +61,9 @@ inline void violation(BudgetState& state, const Row& row, double count) {
   const Clock::time_point begun = timed ? Clock::now() : Clock::time_point{};
   const std::int64_t likeliest = state.published ? -1 : fill_bounds(state, count, state.kernel_row);
   if (likeliest >= 0 && is_point(state, row, likeliest)) {
-    const float before = state.counts[likeliest];  // the point is there already
+    const float before = state.counts[likeliest];  // the point is already a support vector
     state.counts[likeliest] += static_cast<float>(count);
-    // What was added in float32, or the average of a point seen 2^24 times would drift.
+    // The change in float32, or the average of a point seen 2^24 times would drift.
     state.pasts[likeliest] += state.weight_sum * (state.counts[likeliest] - before);
     state.n_repeated += full;
   } else if (full) {
@@ -108,7 +108,7 @@ inline void begin_pass(BudgetState& state) {
   for (std::int64_t k = state.n_rows - 1; k > 0; --k) std::swap(state.order[k], state.order[state.random.below(k + 1)]);
 }
 
-// Goes on with the present pass until it ends (true) or the time is up (false).
+// Continues the current pass until it ends (true) or the time is up (false).
 inline bool sgd_pass(const RowsView& view, BudgetState& state, double seconds) {
   constexpr std::int64_t ahead = 4;
   const auto deadline = Clock::now() + std::chrono::duration<double>(seconds);
@@ -137,7 +137,7 @@ inline bool sgd_pass(const RowsView& view, BudgetState& state, double seconds) {
   return finished;
 }
 
-// sum_b count_b k(x_i, b) for rows [begin, end): the decision but for the intercept. `room` is for a row, twice.
+// sum_b count_b k(x_i, b) for rows [begin, end): the decision value without the intercept. `room` has space for two rows.
 inline void budgeted_decision(const RowsView& view, const BlocksView& blocks, std::int64_t begin, std::int64_t end,
                               float* room, double* out) {
   with_values(view, [&](const auto& rows) {

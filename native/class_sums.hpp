@@ -1,6 +1,6 @@
 // f_p(x) for many problems p at once: sum over the row's cells of phi(u) . W_j, with W laid out [feature][slot][problem],
-// so that a cell finds the weights of all problems side by side. A cell becomes a term (where its weights begin, and phi),
-// whatever the rows and the table are; the sums are then one loop, with the sums of some problems in registers.
+// so that the weights of all problems are adjacent for a cell. For any rows and table, a cell becomes a term (a pointer to
+// its weights, and phi). The sums are then one loop, with the sums of some problems in registers.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct Term {
   const float* phi;
 };
 
-// Numbers of phi that a table gives; 0: known at run time only.
+// Numbers of phi per term; 0 if known only at run time.
 template <class Table>
 constexpr int run_of = 0;
 template <int width>
@@ -27,7 +27,7 @@ constexpr int run_of<ValueTable> = 1;
 template <>
 constexpr int run_of<SquareTable> = 1;
 
-// The terms of a row. phi(0) adds nothing to f in any method, so that zeros are left out.
+// The terms of a row. phi(0) adds nothing to f in any method, so zeros are left out.
 class TermList {
  public:
   template <class Row, class Table>
@@ -63,7 +63,7 @@ class TermList {
     return {weights, phi};
   }
 
-  // Where phi is not in a table, it is computed and kept as long as the terms.
+  // If phi is not in a table, it is computed and stored as long as the terms.
   template <class Table>
   static constexpr bool computes = run_of<Table> == 1 || std::is_same_v<Table, PowersTable>;
   const float* keep(float x) {
@@ -78,7 +78,7 @@ class TermList {
   std::int64_t size_ = 0;
 };
 
-// Where a term is as quickly made as looked up, no list is kept: hats in packed words, whose leading bits are the slot...
+// If a term is as fast to compute as to look up, no list is stored: hats in packed words, whose leading bits are the slot...
 struct PackedTerms {
   const PackedRows<std::uint32_t, 8>::Row& row;
   const PairTable<16>& table;
@@ -90,7 +90,7 @@ struct PackedTerms {
   std::int64_t size() const { return row.length; }
 };
 
-// ... and the linear kernel with every value in its place.
+// ... and the linear kernel on dense values.
 struct ValueTerms {
   const DenseRows<float>::Row& row;
   const float* weights;
@@ -118,7 +118,7 @@ struct Lanes {
   typedef float Vector __attribute__((vector_size(4 * lanes)));
 };
 
-// Sums of `lanes * vectors` problems. Terms take turns at a few sets of sums, so that no addition waits for the one before.
+// Sums of `lanes * vectors` problems. Terms alternate between a few sets of sums, so that additions do not wait.
 template <int lanes, int vectors, int run, class Terms>
 void add_terms(const Terms& terms, int run_time_run, std::int64_t stride, std::int64_t offset, float* out) {
   using Vector = typename Lanes<lanes>::Vector;

@@ -1,10 +1,10 @@
-// Decimal text to numbers, exactly: the double nearest to what is written, as strtod or Python's float() would have it.
+// Exact conversion of decimal text: the double nearest to the text, like strtod and Python's float().
 //
-// Digits are read eight at a time without a branch on how many there are, which no processor can predict. Up to 2^53 and
-// 10^22 are doubles, so that m / 10^k of such is rounded once, and right (Clinger, 1990); up to nineteen digits are
-// multiplied by a reciprocal. What is longer, or too near to call, goes to std::from_chars.
+// Digits are read eight at a time without a branch on their number, which processors cannot predict. Integers up to 2^53
+// and powers up to 10^22 are doubles, so m / 10^k is rounded once, and correctly (Clinger, 1990). Up to nineteen digits are
+// multiplied by a reciprocal. Longer numbers, and results too close to a tie, go to std::from_chars.
 //
-// Text must be followed by a character that no number holds, and by seven readable bytes after that.
+// Text must be followed by a character that cannot be part of a number, and then by seven readable bytes.
 #pragma once
 
 #include <array>
@@ -28,17 +28,17 @@ inline Digits eight_digits(const char* p) {
   std::uint64_t bytes;
   std::memcpy(&bytes, p, 8);
   if constexpr (std::endian::native == std::endian::big) bytes = __builtin_bswap64(bytes);
-  bytes ^= 0x3030303030303030u;  // digits are 0 to 9 now, and nothing else is
+  bytes ^= 0x3030303030303030u;  // only digits are now 0 to 9
   const std::uint64_t others = ((bytes + 0x7676767676767676u) | bytes) & 0x8080808080808080u;
   const int count = others ? std::countr_zero(others) >> 3 : 8;
   if (count == 0) return {0, 0};
-  bytes <<= 64 - 8 * count;  // zeros in front
+  bytes <<= 64 - 8 * count;  // leading zeros
   bytes = bytes * 10 + (bytes >> 8);
   const std::uint64_t low = bytes & 0x000000ff000000ffu, high = bytes >> 16 & 0x000000ff000000ffu;
   return {(low * 0x000f424000000064u + high * 0x0000271000000001u) >> 32, count};
 }
 
-// The digits at p as a whole number: where they end, or null when there are none or it is above int64's largest.
+// Reads the digits at p as an integer. Returns their end, or null if there are none or the integer exceeds int64.
 inline const char* read_whole(const char* p, std::int64_t& out) {
   constexpr auto largest = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
   const Digits first = eight_digits(p);
@@ -55,7 +55,7 @@ inline const char* read_whole(const char* p, std::int64_t& out) {
   return first.count ? p : nullptr;
 }
 
-// Whether digits (with a point, or none) from p on, times 10^exponent, are above 1: of a number that is out of range.
+// Whether the digits from p on (with or without a point), times 10^exponent, exceed 1. For numbers out of range.
 inline bool is_large(const char* p, std::int64_t exponent) {
   std::int64_t place = 0;
   bool point = false, seen = false;
@@ -71,7 +71,7 @@ inline bool is_large(const char* p, std::int64_t exponent) {
   return seen && place + exponent > 0;
 }
 
-// Any decimal number: sign, digits with a point, exponent. Null if there is none at p; what no double can hold is infinity.
+// Any decimal number: sign, digits with a point, exponent. Null if there is none at p; infinity if it exceeds a double.
 inline const char* read_any_number(const char* p, double& out) {
   const bool negative = *p == '-';
   if (*p == '+' || *p == '-') ++p;
@@ -87,7 +87,7 @@ inline const char* read_any_number(const char* p, double& out) {
     const bool below = *at == '-';
     if (*at == '+' || *at == '-') ++at;
     if (!is_digit(*at)) return nullptr;
-    constexpr std::int64_t enough = std::int64_t{1} << 40;  // more than there can be digits to make up for it
+    constexpr std::int64_t enough = std::int64_t{1} << 40;  // more than any number of digits can compensate
     for (; is_digit(*at); ++at) {
       if (exponent < enough) exponent = 10 * exponent + (*at - '0');
     }
@@ -105,7 +105,7 @@ inline const char* read_any_number(const char* p, double& out) {
   return p;
 }
 
-// 2^(63 + b) / 5^k rounded down, b the bits of 5^k: sixty-four bits of the reciprocal.
+// 2^(63 + b) / 5^k rounded down, where b is the number of bits of 5^k: 64 bits of the reciprocal.
 struct Reciprocal {
   std::uint64_t value;
   int bits;
@@ -122,13 +122,13 @@ inline constexpr std::array<Reciprocal, most_decimals + 1> reciprocals = [] {
   return table;
 }();
 
-// m / 10^k for m > 0, 0 < k <= 24, unless that is too near the middle of two doubles to tell by 64 bits, as one in a few
-// hundred is. After Lemire, "Number parsing at a gigabyte per second", 2021.
+// m / 10^k for m > 0, 0 < k <= 24, unless it is too close to the middle of two doubles to decide with 64 bits, as one in a
+// few hundred is. After Lemire, "Number parsing at a gigabyte per second", 2021.
 inline bool divide_by_power(std::uint64_t m, int k, double& out) {
   const Reciprocal reciprocal = reciprocals[static_cast<std::size_t>(k)];
   const int zeros = std::countl_zero(m);
   const auto product = static_cast<unsigned __int128>(m << zeros) * reciprocal.value;
-  const auto high = static_cast<std::uint64_t>(product >> 64);  // the quotient lies from here to less than two above
+  const auto high = static_cast<std::uint64_t>(product >> 64);  // the quotient is in [high, high + 2)
   const int n_extra = 11 - std::countl_zero(high);              // bits beyond a double's 53
   const std::uint64_t extra = high & ((std::uint64_t{1} << n_extra) - 1), half = std::uint64_t{1} << (n_extra - 1);
   if (extra == half || extra + 1 == half) return false;
@@ -138,7 +138,7 @@ inline bool divide_by_power(std::uint64_t m, int k, double& out) {
   return true;
 }
 
-// The number at p: where it ends, or null as above.
+// Reads the number at p. Returns its end, or null as above.
 inline const char* read_number(const char* p, double& out) {
   static constexpr double ten_to[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10, 1e11,
                                       1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
@@ -157,7 +157,7 @@ inline const char* read_number(const char* p, double& out) {
       p += digits.count;
       n_decimals += digits.count;
       mantissa = mantissa * shift_by[digits.count] + digits.value;
-    } while (digits.count == 8 && n_decimals < most_decimals && mantissa < 100'000'000'000);  // so that 64 bits are enough
+    } while (digits.count == 8 && n_decimals < most_decimals && mantissa < 100'000'000'000);  // so that 64 bits suffice
     n_digits += n_decimals;
   }
   int n_places = n_decimals;  // the number is mantissa / 10^n_places

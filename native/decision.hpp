@@ -6,8 +6,8 @@
 
 namespace kernline::KERNLINE_TARGET {
 
-// `weights.data` is [slot][problem], a slot's problems `stride` floats apart: 1 for a single problem, else a multiple of 4.
-// `out` holds the rows from `begin` on.
+// `weights.data` is [slot][problem] with `stride` floats per slot: 1 for a single problem, else a multiple of 4.
+// `out` starts with row `begin`.
 inline void decision(const RowsView& view, const TableView& table, const WeightsView& weights, std::int64_t begin,
                      std::int64_t end, double* out) {
   with_reader(view, table, [&](const auto& rows, const auto& read) {

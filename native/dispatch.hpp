@@ -1,5 +1,5 @@
-// Which build of the loops to use: the best the processor has, or what KERNLINE_TARGET asks for. A name that cannot be had
-// is an error, not the default in silence: who sets it means to measure or to reproduce something.
+// Chooses the build of the loops: the best that the processor supports, or the one that KERNLINE_TARGET names. An unavailable
+// name is an error instead of a silent fallback, because the variable is set to measure or to reproduce something.
 #pragma once
 
 #include <cstdlib>
@@ -11,8 +11,8 @@
 
 namespace kernline {
 
-// The builds that run here, the best last. Elsewhere than on x86 the baseline is the only one: on 64-bit ARM it has NEON
-// already.
+// The available builds, the best last. On processors other than x86 there is only the baseline; on 64-bit ARM it includes
+// NEON.
 inline std::vector<const Loops*> runnable_loops() {
   std::vector<const Loops*> found = {&baseline::loops};
 #ifdef KERNLINE_X86
@@ -35,7 +35,7 @@ inline const Loops& choose_loops() {
     if (std::string(wanted) == loops->target) return *loops;
     names += (names.empty() ? "" : ", ") + std::string(loops->target);
   }
-  throw std::invalid_argument("KERNLINE_TARGET=" + std::string(wanted) + " names no build of kernline that runs on this processor. Unset it for the best, or choose of: " + names + ".");
+  throw std::invalid_argument("KERNLINE_TARGET=" + std::string(wanted) + " is not available on this processor. Unset it to use the best, or choose one of: " + names + ".");
 }
 
 inline const Loops& loops() {

@@ -8,9 +8,9 @@
 //   beta_i <- step(beta_i, f(x_i)),   W_j += (change of beta_i) s_j psi(u_ij)
 //
 // in random order: Hsieh, Chang, Lin, Keerthi, Sundararajan, "A dual coordinate descent method for large-scale linear
-// SVM", ICML 2008. Each visit also gives, at no cost, the dual objective and the row's share of the gap. The share takes
-// the place of that paper's shrinking: a row whose share is negligible is not updated, and rests for a growing number of
-// epochs (dual_state.hpp). On MNIST that halved the visits that a gap of 1 % takes.
+// SVM", ICML 2008. Each visit also gives, at no cost, the dual objective and the row's share of the gap. The share replaces
+// that paper's shrinking: a row with a negligible share is not updated, and rests for a growing number of epochs
+// (dual_state.hpp). On MNIST that halved the visits needed for a gap of 1 %.
 #pragma once
 
 #include <algorithm>
@@ -25,20 +25,20 @@ namespace kernline::KERNLINE_TARGET {
 
 using Clock = std::chrono::steady_clock;
 
-// Rows between two looks at the clock: about 100,000 cells, well below a millisecond.
+// Rows between two readings of the clock: about 100,000 cells, well below a millisecond.
 inline std::int64_t rows_between_clock_reads(const RowsView& view) {
   const std::int64_t cells = view.row_start ? view.row_start[view.n_rows] : view.n_rows * view.n_features;
   const std::int64_t cells_a_row = cells / std::max<std::int64_t>(view.n_rows, 1) + 1;
   return std::max<std::int64_t>(1, 100000 / cells_a_row);
 }
 
-// Rows are drawn this far ahead of their visit: first their offset is fetched, then their cells, so that random order
-// costs little more than running through the rows.
+// Rows are drawn this far ahead of their visit. Their offset is prefetched first, then their cells, so that random order
+// costs little more than sequential order.
 constexpr std::int64_t lookahead = 8;
 constexpr std::int64_t cell_lookahead = 2;
 
-// Random order waits for memory. Where most rows are visited, blocks of neighbours are shuffled, and the rows within each:
-// all but as random, and the data is run through almost in its order.
+// Random order waits for memory. If most rows are visited, blocks of neighbouring rows are shuffled, and the rows within
+// each block: this is almost as random, and reads the data almost in order.
 constexpr std::int64_t block_length = 64;
 
 inline void shuffle_blocks(DualState& state) {
@@ -50,7 +50,7 @@ inline void shuffle_blocks(DualState& state) {
   }
 }
 
-// Chooses the row to visit at `position` among those that are left, of its block or of all.
+// Chooses the row to visit at `position` among the remaining rows, of its block or of all.
 inline void draw(DualState& state, std::int64_t position) {
   if (!state.shuffle || position >= state.n_active) return;
   std::int64_t end = state.n_active;
@@ -76,8 +76,8 @@ inline void begin_epoch(DualState& state) {
 }
 
 // Moves beta_i to its best value, given f(x_i), and returns the change; zero where the row's share of the gap is negligible.
-// One switch per visit, which always goes the same way: a copy of every loop for every loss would make the core two thirds
-// larger.
+// One switch per visit, which always takes the same branch: a copy of every loop for every loss would make the core two
+// thirds larger.
 [[gnu::noinline]] inline double move(DualState& state, std::int64_t i, double value) {
   return with_loss(state.loss, [&](const auto& loss) {
     Coordinate& row = state.coordinates[i];
@@ -108,7 +108,7 @@ inline void visit(DualState& state, std::int64_t i, const Row& row, const Read& 
   state.intercept += step * state.intercept_square;
 }
 
-// Goes on with the present epoch until it ends (true) or the time is up (false).
+// Continues the current epoch until it ends (true) or the time is up (false).
 inline bool sweep(const RowsView& view, const MethodView& method, DualState& state, double seconds) {
   const auto deadline = Clock::now() + std::chrono::duration<double>(seconds);
   const std::int64_t stride = rows_between_clock_reads(view);
@@ -134,8 +134,8 @@ inline bool sweep(const RowsView& view, const MethodView& method, DualState& sta
   return finished;
 }
 
-// Sums the weights again from beta in double precision: the many small float32 updates leave an error that the gap of a
-// nearly solved problem would show. Visits the rows with beta_i != 0 only; the caller takes over the sums when it is done.
+// Sums the weights again from beta in double precision: many small float32 updates leave an error that would show in the
+// gap of a nearly solved problem. Visits only the rows with beta_i != 0; the caller takes the sums when it is done.
 inline bool rebuild(const RowsView& view, const MethodView& method, DualState& state, double seconds) {
   const auto deadline = Clock::now() + std::chrono::duration<double>(seconds);
   const std::int64_t stride = rows_between_clock_reads(view);
@@ -161,7 +161,7 @@ inline bool rebuild(const RowsView& view, const MethodView& method, DualState& s
   });
 }
 
-// The exact gap at the present weights: one pass over all rows, resting ones included.
+// The exact gap at the current weights: one pass over all rows, including resting ones.
 inline bool evaluate(const RowsView& view, const MethodView& method, DualState& state, double seconds) {
   const auto deadline = Clock::now() + std::chrono::duration<double>(seconds);
   const std::int64_t stride = rows_between_clock_reads(view);
@@ -179,10 +179,10 @@ inline bool evaluate(const RowsView& view, const MethodView& method, DualState& 
   return true;
 }
 
-// Multiplies costs and beta, and the dual objective with them: the solution for smaller costs becomes a start for larger
-// ones, where the rows at their bound stay there. The caller multiplies the weights.
+// Multiplies costs and beta, and updates the dual objective: the solution for smaller costs becomes a start for larger
+// costs, and rows at their bound stay there. The caller multiplies the weights.
 inline void grow(DualState& state, double factor) {
-  double linear = 0.0;  // sum of d_i, which grows like beta; what it exceeds the dual objective by, half the norm, like its square
+  double linear = 0.0;  // sum of d_i, which grows like beta; its excess over the dual objective, half the norm, grows like the square
   with_loss(state.loss, [&](const auto& loss) {
     for (std::int64_t i = 0; i < state.n_rows; ++i) {
       Coordinate& row = state.coordinates[i];
@@ -194,7 +194,7 @@ inline void grow(DualState& state, double factor) {
   state.dual = factor * linear - factor * factor * (linear - state.dual);
 }
 
-// Takes these beta, clipped to float32's rounding of their bounds; returns whether they were within them.
+// Sets beta, clipped to the float32 values of their bounds; returns whether they were within the bounds.
 inline bool set_beta(DualState& state, const double* beta) {
   bool within = true;
   with_loss(state.loss, [&](const auto& loss) {

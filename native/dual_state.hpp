@@ -7,7 +7,7 @@
 
 namespace kernline {
 
-// All that a visit of a row needs besides its cells, in one cache line.
+// Everything that a visit of a row needs besides its cells, in one cache line.
 struct alignas(32) Coordinate {
   double beta;
   double target;    // t_i: a label, +1 or -1, or a number to predict
@@ -15,7 +15,7 @@ struct alignas(32) Coordinate {
   float cost;       // c_i
 };
 
-// Which loss (losses.hpp), and the one parameter that some have.
+// The loss (losses.hpp), and the only parameter that some have.
 enum class LossKind : std::uint8_t {
   hinge,
   squared_hinge,
@@ -29,7 +29,7 @@ struct LossView {
   double epsilon;
 };
 
-// A row whose share of the gap was negligible at its last visits is left alone for a while: 2, 8, 26, then 80 epochs.
+// A row whose share of the gap was negligible at its last visits rests for 2, 8, 26, then 80 epochs.
 struct Rest {
   static constexpr std::uint8_t lengths[] = {2, 8, 26, 80};
   std::uint8_t left = 0;   // epochs until the next visit
@@ -55,14 +55,14 @@ struct DualState {
   const float* scales = nullptr;
 
   Random random;
-  bool shuffle;  // or visit the rows in their order, as some papers write
+  bool shuffle;  // else visit the rows in their order, as in some papers
   LossView loss;
   float intercept_square;  // K gains this constant: the penalised intercept
   float intercept = 0.0f;
 
   std::int64_t n_active = 0;
   bool in_epoch = false;
-  bool in_blocks = false;   // this epoch's order: blocks of neighbours, or all rows alike
+  bool in_blocks = false;   // this epoch's order: blocks of neighbouring rows, or all rows
   std::int64_t cursor = 0;  // next position in `order`
   double negligible = 0.0;  // share of the gap at or below which a row rests
 
@@ -73,7 +73,7 @@ struct DualState {
   double exact_intercept = 0.0;
   std::int64_t rebuilt = 0;  // next row of a rebuild
 
-  // Filled by an evaluation, row by row: the exact sums at the present weights.
+  // Filled by an evaluation, row by row: the exact sums at the current weights.
   std::int64_t evaluated = 0;  // next row of an evaluation
   double gap = 0.0;
   double loss_sum = 0.0;     // sum of c_i l_i

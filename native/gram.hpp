@@ -1,8 +1,7 @@
 // Exact Gram matrices of additive kernels: out[a, b] = sum_j k(x_aj, y_bj), for non-negative values.
 //
-// Each value x comes with a companion number that the kernel needs of x alone (its logarithm), so that a pair costs
-// as few transcendental functions as it can. k(0, y) = 0 for every kernel, so that sparse rows meet only where both are
-// not zero.
+// Each value x comes with a companion number that the kernel needs from x alone (its logarithm), so that a pair needs as few
+// transcendental functions as possible. k(0, y) = 0 for every kernel, so sparse rows contribute only where both are non-zero.
 #pragma once
 
 #include <algorithm>
@@ -24,7 +23,7 @@ struct Intersection {
   double operator()(double x, double, double y, double) const { return x < y ? x : y; }
 };
 
-// (x/2) log2((x+y)/x) + (y/2) log2((x+y)/y), with r = min/max: max ((1 + r) log2(1 + r) - r log2 r) / 2, in which no two
+// (x/2) log2((x+y)/x) + (y/2) log2((x+y)/y), with r = min/max: max ((1 + r) log2(1 + r) - r log2 r) / 2, in which no
 // large terms cancel. The companion is log2 x.
 struct JensenShannon {
   double operator()(double x, double log_x, double y, double log_y) const {
@@ -59,7 +58,7 @@ void with_kernel(const GramKernel& kernel, F&& f) {
   }
 }
 
-// Rows begin to end of X against all rows of Y.
+// Rows [begin, end) of X against all rows of Y.
 inline void gram_dense(const GramKernel& kernel, const DensePoints& x, const DensePoints& y, std::int64_t begin,
                        std::int64_t end, double* out) {
   with_kernel(kernel, [&](const auto& k) {
@@ -76,7 +75,7 @@ inline void gram_dense(const GramKernel& kernel, const DensePoints& x, const Den
   });
 }
 
-// `scratch` holds 2 n_features zeros and is left so: the row of X, spread out.
+// `scratch` is used for a dense row of X: 2 n_features zeros, before and after the call.
 inline void gram_sparse(const GramKernel& kernel, const SparsePoints& x, const SparsePoints& y, std::int64_t begin,
                         std::int64_t end, double* scratch, double* out) {
   double *spread = scratch, *spread_companion = scratch + x.n_features;

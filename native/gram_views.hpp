@@ -1,4 +1,4 @@
-// The points of a Gram matrix, as Python hands them over.
+// The points of a Gram matrix, as passed by Python.
 #pragma once
 
 #include <cstdint>

@@ -1,6 +1,6 @@
-// An array that grows at its end and is given away when it is done. Large ones grow by moving pages, not bytes: realloc does
-// so, std::vector does not, and it could not be given away. Huge pages are not asked for: where memory is in pieces, making
-// them took three times as long as it took to read the file.
+// An array that grows at its end and gives its memory away when it is complete. realloc grows large arrays by moving pages,
+// not bytes; std::vector does not, and cannot give its memory away. Huge pages are not requested: where memory was fragmented,
+// creating them took three times as long as reading the file (see also docs/decisions/2026-11-files.md).
 #pragma once
 
 #include <algorithm>
@@ -34,7 +34,7 @@ class Growing {
   const T* data() const { return data_; }
   std::size_t size() const { return size_; }
 
-  // n more, of any value, to be written to.
+  // Appends n uninitialised elements.
   T* extend(std::size_t n) {
     if (n > capacity_ - size_) grow(std::max(size_ + n, capacity_ + capacity_ / 2));
     T* const place = data_ + size_;
@@ -46,7 +46,7 @@ class Growing {
   }
   void push_back(T value) { *extend(1) = value; }
 
-  // The memory, for std::free, without room to spare. Null when empty.
+  // Releases the memory, to be freed by std::free, without spare capacity. Null if empty.
   T* release() {
     if (size_ > 0) reallocate(size_);
     size_ = capacity_ = 0;

@@ -1,8 +1,8 @@
-// One row of the Gaussian kernel, k(x, b) = exp(-gamma |x - b|^2) over all support vectors b, which lie in blocks of 16 so
-// that the inner loop runs over support vectors: one value of x, one cache line of theirs.
+// One row of the Gaussian kernel, k(x, b) = exp(-gamma |x - b|^2) over all support vectors b. These are stored in blocks of
+// 16, so that the inner loop runs over support vectors: one value of x meets one cache line.
 //
-// Dense rows take differences, which lose no digits where |x - b| is small against |x|. Sparse rows take
-// |x|^2 + |b|^2 - 2 x.b, and so touch only the columns of their non-zeros.
+// Dense rows use differences, which lose no digits if |x - b| is small compared with |x|. Sparse rows use
+// |x|^2 + |b|^2 - 2 x.b, and touch only the columns of their non-zeros.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ constexpr int row_lanes = 4;
 #endif
 typedef float RowVector __attribute__((vector_size(4 * row_lanes)));
 constexpr int vectors_a_block = static_cast<int>(block_slots) / row_lanes;
-constexpr int most_blocks = 8 / vectors_a_block;  // eight sums: as many as hide the latency of an addition
+constexpr int most_blocks = 8 / vectors_a_block;  // eight sums, enough to hide the latency of an addition
 
 template <class Row>
 constexpr bool is_dense = false;
@@ -77,7 +77,7 @@ inline float squared_norm(const Row& row) {
   return sum;
 }
 
-// |x - b|^2 for all slots. `by_differences` is for dense data, whose slots are not shrunk.
+// |x - b|^2 for all slots. `by_differences` is for dense data, whose slots have no multiplier.
 template <class Row>
 inline void squared_distances(const Row& row, const BlocksView& view, bool by_differences, float* out) {
   if constexpr (is_dense<Row>) {

@@ -1,4 +1,4 @@
-// Compiled once for every instruction set, with KERNLINE_TARGET naming the namespace it fills.
+// Compiled once per instruction set. KERNLINE_TARGET is the namespace.
 #include "loops.hpp"
 
 #include "budgeted.hpp"

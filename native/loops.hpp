@@ -1,5 +1,5 @@
-// The hot loops behind function pointers: loops.cpp is compiled once for every instruction set, and the best one the
-// processor has is chosen at run time.
+// The hot loops behind function pointers: loops.cpp is compiled once per instruction set, and the best one that the
+// processor supports is chosen at run time.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Losses l(t, f): what a row with target t pays for the value f. The problem is
+// Losses l(t, f): the cost of the value f for a row with target t. The problem is
 //
 //   min_f  1/2 |f|^2 + sum_i c_i l(t_i, f(x_i)),     f = sum_i beta_i K(x_i, .)
 //
@@ -12,9 +12,9 @@
 //                          never negative
 //   bounds(c, t)           the interval of beta on which d is finite
 //   step(c, t, beta, f, K) the beta that maximises the dual over this coordinate alone, where K = K(x_i, x_i) and f is the
-//                          value at the present beta: d(beta') - f (beta' - beta) - K/2 (beta' - beta)^2
+//                          value at the current beta: d(beta') - f (beta' - beta) - K/2 (beta' - beta)^2
 //
-// src/kernline/losses.py has the same in NumPy, with the formulas' sources; the tests compare the two.
+// src/kernline/losses.py has the same functions in NumPy, with references; the tests compare the two.
 #pragma once
 
 #include <algorithm>

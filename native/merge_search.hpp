@@ -2,15 +2,15 @@
 // training with precomputed golden section search", Algorithm 1).
 //
 // The pair a phi(x) + b phi(x'), 0 < a <= b, becomes one term c phi(z), z = h x + (1 - h) x'. With kappa = k(x, x') and
-// m = a / (a + b), h maximises s(h) = m kappa^((1-h)^2) + (1 - m) kappa^(h^2), c = (a + b) s(h), and what is lost is
+// m = a / (a + b), h maximises s(h) = m kappa^((1-h)^2) + (1 - m) kappa^(h^2), c = (a + b) s(h), and the loss is
 //
 //   WD = a^2 + b^2 + 2 a b kappa - c^2 = (a + b)^2 (m^2 + (1 - m)^2 + 2 m (1 - m) kappa - s(h)^2).
 //
-// What is compared and tabulated is sqrt(WD / 2) / a: nearly (1 - kappa) (1 - m) where points are near, so that bilinear
-// interpolation is exact there, where WD itself goes to 0 as (1 - kappa)^2 m^2.
+// The tables hold sqrt(WD / 2) / a, which is also what is compared. It is nearly (1 - kappa) (1 - m) for close points, so
+// bilinear interpolation is exact there, where WD itself goes to 0 as (1 - kappa)^2 m^2.
 //
-// As m <= 1/2, s(h) >= s(1 - h) for h <= 1/2: the search ends at 1/2, and the line where h jumps, m = 1/2 with
-// kappa < e^-2, is the edge of the tables and not within a cell.
+// Because m <= 1/2, s(h) >= s(1 - h) for h <= 1/2: the search ends at 1/2, and the line where h jumps, m = 1/2 with
+// kappa < e^-2, is the edge of the tables and not inside a cell.
 #pragma once
 
 #include <cmath>
@@ -36,7 +36,7 @@ struct Candidates {
   double losses[group];           // sqrt(WD / 2) / a
 };
 
-// In vectors of four, as the compiler makes scalar code of a running minimum.
+// In vectors of four, because compilers generate scalar code for a running minimum.
 inline float least_of_block(const float* values) {
   typedef float Four __attribute__((vector_size(16)));
   Four quarters[4];
@@ -55,15 +55,15 @@ inline float look_up(const float* table, int size, float m, float kappa) {
   int i = static_cast<int>(u), k = static_cast<int>(v);
   i = i > size - 2 ? size - 2 : i;
   k = k > size - 2 ? size - 2 : k;
-  const int cell = i * size + k;  // tables have at most 10,000 points each way
+  const int cell = i * size + k;  // tables have at most 10,000 points per axis
   const float s = u - static_cast<float>(i), t = v - static_cast<float>(k);
   const float low = table[cell] + t * (table[cell + 1] - table[cell]);
   const float high = table[cell + size] + t * (table[cell + size + 1] - table[cell + size]);
   return low + s * (high - low);
 }
 
-// The loss sqrt(WD / 2) / a of a block's pairs by table, in steps that the compiler turns into vector code; kappa below 0
-// marks a slot that is no partner, and gives any number.
+// The loss sqrt(WD / 2) / a of a block's pairs from the table, in steps that the compiler can vectorise. kappa below 0 marks
+// a slot that is not a partner; its result is arbitrary.
 inline void look_up_losses(const MergeTables& tables, float a, const float* b, const float* kappa, float* losses) {
   const int size = tables.size;
   const float last = static_cast<float>(size - 1);
@@ -93,14 +93,14 @@ inline void look_up_losses(const MergeTables& tables, float a, const float* b, c
   }
 }
 
-// c at a given h, and what merging loses.
+// c at a given h, and the loss of merging.
 inline double merged_weight(double a, double b, double exponent, double h) {
   return a * exp2_fast(exponent * (1.0 - h) * (1.0 - h)) + b * exp2_fast(exponent * h * h);
 }
 inline void losses_at_h(Candidates& some) {
   const double a = some.least;
   for (int k = 0; k < group; ++k) {
-    // The kernel anew, in double: its float32 leaves nothing of the difference where points are near.
+    // The kernel in double: in float32 the difference would vanish for close points.
     const double b = some.weights[k], kappa = exp2_fast(static_cast<double>(some.exponents[k]));
     const double c = merged_weight(a, b, some.exponents[k], some.h[k]);
     const double degradation = a * a + b * b + 2.0 * a * b * kappa - c * c;
@@ -108,8 +108,8 @@ inline void losses_at_h(Candidates& some) {
   }
 }
 
-// Golden section search on [0, 1/2], all candidates at once: `steps` cuts, one new value of s each.
-// To 0.01 float32 serves: double changed its losses by 1 % at most on four data sets, and took up to twice the time.
+// Golden section search on [0, 1/2], all candidates at once: `steps` cuts, each with one new value of s. For a precision of
+// 0.01, float32 suffices: double changed the losses by at most 1 % on four data sets, and took up to twice the time.
 template <class Real, int steps>
 inline void golden_section(Candidates& some) {
   constexpr Real golden = static_cast<Real>(0.6180339887498949);
@@ -137,7 +137,7 @@ inline void golden_section(Candidates& some) {
     }
   }
   for (int k = 0; k < group; ++k) {
-    // The middle of the last cut is never 0, where points far apart are best left: kappa^(h^2) would take b with it.
+    // The middle of the last cut is never exactly 0, the best h for points far apart: kappa^(h^2) would also remove b.
     const Real h = low[k] + static_cast<Real>(0.5) * width[k];
     some.h[k] = value(k, 0) >= value(k, h) ? 0.0f : static_cast<float>(h);
   }
@@ -152,9 +152,9 @@ inline void look_up_h(Candidates& some, const MergeTables& tables) {
   losses_at_h(some);
 }
 
-// Fills h and the losses, of all searches but lookup-wd.
+// Computes h and the losses, for all searches except lookup-wd.
 inline void search_group(Candidates& some, Search search, const MergeTables& tables) {
-  // A full group is one straight loop; the rest is padded, with numbers that harm nobody.
+  // A full group is one loop; an incomplete one is padded with harmless numbers.
   for (int k = some.size; k < group; ++k) {
     some.weights[k] = static_cast<float>(some.least);
     some.kernels[k] = 1.0f;
@@ -169,7 +169,7 @@ inline void search_group(Candidates& some, Search search, const MergeTables& tab
 }
 
 struct Partner {
-  std::int64_t slot = -1;  // none: no other point of the label
+  std::int64_t slot = -1;  // -1: no other point has the label
   double h = 0.0;
   double loss = std::numeric_limits<double>::infinity();  // sqrt(WD / 2) / a
 };
@@ -191,25 +191,25 @@ inline void take_best(Candidates& some, Search search, const MergeTables& tables
   some.size = 0;
 }
 
-// The partner of a point of weight a, given its distances and kernel in the rows of the state, and for each slot a lower
-// bound of sqrt(WD / 2) / a: infinite where the label differs, else
+// Finds the partner of a point of weight a, given its distances and kernel in the rows of the state, and for each slot a
+// lower bound of sqrt(WD / 2) / a: infinite if the label differs, else
 //
 //   max{ (1 - kappa) (0.707 + 0.293 kappa) (1 - m),  min(0.707 - 0.56 kappa, 0.726 - 0.913 kappa),  0.7071 - 12 kappa^2 }:
 //
-// the limit for kappa -> 1 times what it is too large by at most, two chords below the curve of m = 1/2, the least, and where
-// points are far apart, and dropping one loses all but as little as merging, a parabola.
+// the limit for kappa -> 1 times a factor that makes it a lower bound; two chords below the curve of m = 1/2, the lowest one;
+// and, for points so far apart that dropping one loses hardly more than merging, a parabola.
 class PartnerSearch {
  public:
   PartnerSearch(const BudgetState& state, double least) : state_(state) { some_.least = least; }
 
-  // All that share the label.
+  // All slots with the same label.
   Partner among_all(Search search) {
     Partner best;
     search_within(std::numeric_limits<float>::max(), search, best);
     return best;
   }
 
-  // The likeliest, and then those whose bound lets them win.
+  // The likeliest slot, then those whose bound allows them to win.
   Partner among_likely(Search search, std::int64_t likeliest) {
     Partner best;
     if (likeliest < 0) return best;
@@ -247,7 +247,7 @@ class PartnerSearch {
     }
   }
 
-  // A look-up is so little work that those out of reach are looked up with the others of their block.
+  // A look-up is so cheap that all slots of a block are looked up, even those that cannot win.
   void look_up_block(std::int64_t slot, float reach, Partner& best) {
     constexpr float infinite = std::numeric_limits<float>::infinity();
     float losses[group];

@@ -1,8 +1,8 @@
 // The two tables of an additive method, and what a row does with them:
 //   read   f(x_i) = sum_j phi(u_ij) . W_j
 //   write  W_j   += step s_j psi(u_ij)   for every j
-// A table is dense (a row of width floats a code), a pair (two adjacent non-zeros: hat weights) or the value itself
-// (the linear kernel). Which go together, DualSolver::is_method says.
+// A table is dense (a row of `width` floats per code), a pair (two adjacent non-zeros: hat weights) or the value itself
+// (the linear kernel). DualSolver::is_method lists the valid pairs.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace kernline::KERNLINE_TARGET {
 
-// fixed_width = 0 takes the width at run time.
+// fixed_width = 0: the width is known at run time.
 template <int fixed_width>
 struct DenseTable {
   explicit DenseTable(const TableView& view) : data(view.data), run_time_width(view.width) {}
@@ -91,7 +91,7 @@ struct PowersTable {
   int run_time_width;
 };
 
-// Their update: a += step X^-1 m, with m the kernel at the nodes; its first entry may be taken as constant.
+// The papers' update: a += step X^-1 m, with m the kernel at the nodes; its first entry may be constant.
 struct NodesTable {
   explicit NodesTable(const TableView& view)
       : run_time_width(view.width), n_constant(view.shift), constant(view.data[0]), inverse(view.data + 1) {}
@@ -111,7 +111,7 @@ struct NodesTable {
   const float* inverse;
 };
 
-// f(x_i) without intercept. Four partial sums, so that no addition waits for the one before it.
+// f(x_i) without intercept. Four partial sums, so that additions do not wait for each other.
 template <class Row, class Table>
 inline float read_row(const Row& row, const Table& table, const float* weights) {
   const std::int64_t size = row.size();
@@ -134,9 +134,8 @@ inline Float2 load2(const float* p) {
   return pair;
 }
 
-// The default method, where all is arranged for speed: with `place` = column << 8 | position << 4 | t, place >> 4 is the
-// slot of the left weight among all of W, its right neighbour follows it, and t picks the hat weights. A packed word is
-// the place itself.
+// The default method, arranged for speed: with `place` = column << 8 | position << 4 | t, place >> 4 is the index of the left
+// weight in W, its right neighbour is next to it, and t selects the hat weights. A packed word is the place itself.
 inline std::uint64_t place(const PackedRows<std::uint32_t, 8>::Row& row, std::int64_t k) { return row.words[k]; }
 inline std::uint64_t place(const DenseRows<std::uint8_t>::Row& row, std::int64_t k) {
   return static_cast<std::uint64_t>(k) << 8 | row.cells[k];
@@ -167,7 +166,7 @@ inline float read_row(const DenseRows<float>::Row& row, const ValueTable&, const
   return sum;
 }
 
-// Stands for scales that are all one.
+// Used if all scales are one.
 struct NoScales {
   float operator[](std::int64_t) const { return 1.0f; }
 };
@@ -190,7 +189,7 @@ inline void write_row(const DenseRows<float>::Row& row, const ValueTable&, Weigh
   for (std::int64_t k = 0; k < row.length; ++k) weights[k] += step * scales[k] * row.cells[k];
 }
 
-// The same arrangement, adding the two hat weights of every cell. (A zero adds to the slot of u = 0, where psi vanishes.)
+// The same for adding the two hat weights of every cell. (A zero adds to the slot of u = 0, where psi is zero.)
 template <class Row>
   requires requires(const Row& row) { place(row, 0); }
 inline void write_row(const Row& row, const PairTable<16>& table, float* weights, float step, const NoScales&) {
@@ -202,7 +201,7 @@ inline void write_row(const Row& row, const PairTable<16>& table, float* weights
   }
 }
 
-// Calls f(rows, read, write) with the types that the views name.
+// Calls f(rows, read, write) with the types given by the views.
 template <class F>
 void with_code_rows(const RowsView& view, F&& f) {
   switch (view.kind) {
@@ -254,7 +253,7 @@ void with_reader(const RowsView& rows, const TableView& table, F&& f) {
   });
 }
 
-// For loops that add a method's read vectors up.
+// For loops that add up a method's read vectors.
 template <class F>
 void with_adder(const RowsView& rows, const TableView& table, F&& f) {
   if (table.form == TableForm::value) {
@@ -265,7 +264,7 @@ void with_adder(const RowsView& rows, const TableView& table, F&& f) {
   });
 }
 
-// For loops that read and write. Only the pairs some method uses are compiled.
+// For loops that read and write. Only pairs that a method uses are compiled.
 template <class F>
 void with_method(const RowsView& rows, const MethodView& method, F&& f) {
   const TableView &read = method.read, &write = method.write;

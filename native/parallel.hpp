@@ -1,5 +1,5 @@
-// Splits [0, n) into equal ranges, one a thread. The thread count is always the caller's; threads end with the call,
-// so that nothing is left behind for a fork to trip over. The first exception of a worker is thrown again here.
+// Splits [0, n) into equal ranges, one per thread. The caller chooses the number of threads. Threads end with the call, so
+// that a later fork is safe. The first exception of a worker is rethrown here.
 #pragma once
 
 #include <algorithm>
@@ -23,13 +23,13 @@ void parallel_for(int n_threads, std::int64_t n, F&& f) {
     }
   };
   {
-    std::vector<std::jthread> threads;  // joined when they go out of scope, whatever happens
+    std::vector<std::jthread> threads;  // joined at the end of the scope, even after an exception
     threads.reserve(static_cast<std::size_t>(n_parts));
     for (std::int64_t part = 1; part < n_parts; ++part) {
       try {
         threads.emplace_back(run, part);
       } catch (const std::system_error&) {
-        run(part);  // the system has no thread to give: do the work here
+        run(part);  // the system cannot create a thread: do the work here
       }
     }
     run(0);

@@ -1,5 +1,5 @@
-// The products that a primal method needs, on any rows and read table phi: with the matrix X whose rows are the phi(u_i),
-// written out nowhere, X w, X' t and X' S X w over the rows of a list.
+// The products that a primal method needs, for any rows and read table phi: X w, X' t and X' S X w over the rows of a list,
+// where the rows of X are the phi(u_i). X is never formed.
 #pragma once
 
 #include "methods.hpp"

@@ -1,4 +1,4 @@
-// A small generator with its state in the open (xoroshiro128+, Blackman and Vigna 2018): same seed, same order of rows.
+// A small generator (xoroshiro128+, Blackman and Vigna 2018): the same seed gives the same order of rows.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ struct Random {
   }
 
  private:
-  // splitmix64: turns any seed, 0 included, into well-mixed state.
+  // splitmix64: turns any seed, including 0, into a well-mixed state.
   static std::uint64_t spread(std::uint64_t& seed) {
     std::uint64_t z = seed += 0x9e3779b97f4a7c15u;
     z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;

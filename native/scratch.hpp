@@ -1,5 +1,5 @@
-// Space for a row. Not std::vector, whose functions every build of the loops would share: what was compiled for AVX2
-// could be linked into the baseline.
+// Memory for a row. Not std::vector, whose functions all builds of the loops would share: code compiled for AVX2 could be
+// linked into the baseline.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@ class Scratch {
   Scratch& operator=(const Scratch&) = delete;
   ~Scratch() { ::operator delete(data_); }
 
-  // At least n; what was there is lost.
+  // Room for at least n; the previous contents are lost.
   T* room(std::int64_t n) {
     if (n > size_) {
       ::operator delete(data_);

@@ -1,5 +1,5 @@
-// Lines of svmlight text, `label [qid:number] index:value index:value ... # comment`, to rows. A part is what one thread reads at a
-// time; a line that is not as it should be is described, never guessed at.
+// Parses lines of svmlight text, `label [qid:number] index:value index:value ... # comment`, into rows. A part is what one thread
+// reads at a time. An invalid line is reported, never guessed at.
 #pragma once
 
 #include <algorithm>
@@ -21,12 +21,12 @@ namespace kernline {
 enum class IndexBase : std::uint8_t { unknown, zero, one };
 
 struct SvmlightOptions {
-  IndexBase base = IndexBase::unknown;  // unknown: an index 0 anywhere tells
-  std::int64_t n_features = -1;         // -1: as many as there are
+  IndexBase base = IndexBase::unknown;  // unknown: zero-based if an index 0 occurs
+  std::int64_t n_features = -1;         // -1: from the data
   bool multilabel = false;
   bool has_qid = false;
   bool skips_bad_lines = false;
-  std::int64_t n_bytes = 0;             // of text in all, if known
+  std::int64_t n_bytes = 0;             // of the whole text, if known
   double largest_value = std::numeric_limits<double>::max();
 };
 
@@ -65,7 +65,7 @@ inline std::string shown(std::string_view text) {
   return out + (text.size() > 40 ? "...'" : "'");
 }
 
-// Printable UTF-8, which a label must be: binary data is not taken for one.
+// Whether text is printable UTF-8, as a label must be: binary data is refused.
 inline bool is_text(std::string_view text) {
   for (std::size_t k = 0; k < text.size();) {
     const auto c = static_cast<unsigned char>(text[k++]);
@@ -74,7 +74,7 @@ inline bool is_text(std::string_view text) {
     const int n_more = c >= 0xc2 && c <= 0xdf ? 1 : c >= 0xe0 && c <= 0xef ? 2 : c >= 0xf0 && c <= 0xf4 ? 3 : 0;
     if (n_more == 0 || text.size() - k < static_cast<std::size_t>(n_more)) return false;
     const auto next = static_cast<unsigned char>(text[k]);
-    // No longer forms than needed, no surrogates, nothing above U+10FFFF.
+    // No overlong forms, no surrogates, nothing above U+10FFFF.
     if ((c == 0xe0 && next < 0xa0) || (c == 0xed && next > 0x9f) || (c == 0xf0 && next < 0x90) || (c == 0xf4 && next > 0x8f)) return false;
     for (int m = 0; m < n_more; ++m) {
       if ((static_cast<unsigned char>(text[k++]) & 0xc0) != 0x80) return false;
@@ -83,7 +83,7 @@ inline bool is_text(std::string_view text) {
   return true;
 }
 
-// A whole number without point or exponent. From 2^53 on, doubles are further apart than these, and two labels could become one.
+// An integer without point or exponent. From 2^53 on, doubles are further apart than integers, and two labels could become one.
 inline bool is_digits(std::string_view text) {
   if (text.starts_with('-') || text.starts_with('+')) text.remove_prefix(1);
   return std::all_of(text.begin(), text.end(), is_digit);
@@ -93,7 +93,7 @@ class SvmlightPart {
  public:
   static constexpr std::size_t longest_label = 255;
 
-  // Whole lines: end[-1] is a line's end, and eight bytes after it can be read.
+  // Whole lines: end[-1] is a line end, and eight bytes after it are readable.
   void parse(const char* begin, const char* end, const SvmlightOptions& options) {
     clear(static_cast<std::size_t>(end - begin));
     for (const char* p = begin; p < end;) {
@@ -107,24 +107,24 @@ class SvmlightPart {
     }
   }
 
-  // Rows one after another. Indices are as they stand in the text.
+  // Rows one after another. Indices are as in the text.
   const double* values() const { return values_.get(); }
   const std::int64_t* indices() const { return indices_.get(); }
   std::int64_t n_entries = 0;
   std::vector<std::int64_t> row_end;
   std::vector<std::int64_t> qid;
-  std::vector<double> labels;            // meaningful while all are numbers
+  std::vector<double> labels;            // valid while all are numbers
   std::vector<std::int32_t> label_count;  // of each row, when multilabel
-  std::string label_text;                // every label, each with a line's end after it
+  std::string label_text;                // every label, each followed by a line end
   bool numeric_labels = true, whole_labels = true;
   std::int64_t largest_index = -1;
-  std::int64_t zero_line = 0;  // the first line with an index 0; none: 0
+  std::int64_t zero_line = 0;  // the first line with an index 0; 0 if none
   std::int64_t n_lines = 0, n_bad = 0;
   LineError error;  // the first, if n_bad > 0
 
  private:
   void clear(std::size_t n_bytes) {
-    const std::size_t most = n_bytes / 4 + 1;  // an entry is two numbers, a colon and what ends it
+    const std::size_t most = n_bytes / 4 + 1;  // an entry is two numbers, a colon and a separator
     if (most > capacity_) {
       capacity_ = 0;
       values_ = std::make_unique_for_overwrite<double[]>(most);
@@ -141,7 +141,7 @@ class SvmlightPart {
     label_text.clear();
   }
 
-  // The row at p, in all its parts or not at all.
+  // Reads the row at p, completely or not at all.
   bool read_line(const char* line, const char*& p, const SvmlightOptions& options) {
     const std::size_t n_labels = labels.size(), n_text = label_text.size();
     const bool numeric = numeric_labels, whole = whole_labels;
@@ -171,7 +171,7 @@ class SvmlightPart {
   bool read_labels(const char*& p, const SvmlightOptions& options) {
     const std::string_view token(p, static_cast<std::size_t>(token_end(p) - p));
     if (token.find(':') != token.npos) {
-      return options.multilabel || fail("expected a label, found " + shown(token));  // a row may have none of many labels
+      return options.multilabel || fail("expected a label, found " + shown(token));  // a row may have no labels
     }
     if (!options.multilabel) {
       if (token.find(',') != token.npos) return fail("expected one label, found " + shown(token) + "; pass multilabel=True for several");
@@ -193,7 +193,7 @@ class SvmlightPart {
     const char* const end = read_number(text.data(), value);
     const bool numeric = end == text.data() + text.size() && std::isfinite(value) && !(std::abs(value) >= 0x1p53 && is_digits(text));
     if (!numeric && text.size() > longest_label) return fail("expected a label of at most 255 bytes, found " + shown(text));
-    if (!numeric && !is_text(text)) return fail("expected a label, found what is not text: " + shown(text));
+    if (!numeric && !is_text(text)) return fail("expected a label, found binary data: " + shown(text));
     labels.push_back(value);
     label_text.append(text);
     label_text += '\n';
@@ -242,7 +242,7 @@ class SvmlightPart {
       previous = index;
       p = end;
     }
-    // Indices increase, so that the first and the last tell about all.
+    // Indices increase, so checking the first and the last suffices.
     if (n > first_entry) {
       if (indices[first_entry] == 0 && options.base == IndexBase::one) {
         at = first;
@@ -261,7 +261,7 @@ class SvmlightPart {
     return true;
   }
 
-  // What is wrong with the entry at p.
+  // Describes the error in the entry at p.
   bool bad_entry(const char* p, std::int64_t previous, const SvmlightOptions& options) {
     const std::string_view token(p, static_cast<std::size_t>(token_end(p) - p));
     const std::size_t colon = token.find(':');

@@ -1,5 +1,5 @@
-// svmlight text, piece after piece, to one CSR matrix with labels. Threads read parts of a piece into memory of their own,
-// small enough for the cache; once the sizes are known, each copies its part to its place. So memory beyond the result is
+// Reads svmlight text, piece by piece, into one CSR matrix with labels. Threads read parts of a piece into their own memory,
+// small enough for the cache; once the sizes are known, each copies its part into place. So memory beyond the result is
 // bounded, and the result is the same for any number of threads.
 #pragma once
 
@@ -21,17 +21,17 @@ namespace kernline {
 template <class Value>
 class SvmlightReader {
  public:
-  static constexpr std::size_t padding = 16;  // bytes after the text that can be written to
+  static constexpr std::size_t padding = 16;  // writable bytes after the text
 
   explicit SvmlightReader(const SvmlightOptions& options) : options_(options) {
-    // What rounds to the largest float still is one: FLT_MAX is printed as 3.4028235e38, which lies beyond it.
+    // A value that rounds to the largest float is valid: FLT_MAX is printed as 3.4028235e38, which is larger.
     if constexpr (sizeof(Value) == sizeof(float)) options_.largest_value = std::nextafter(0x1.ffffffp127, 0.0);
     if (options_.base == IndexBase::zero) shift_ = 0;
     row_start_.push_back(0);
   }
 
-  // Reads the whole lines of n bytes of text and returns how many bytes these are; of the last text, all. Stops at a bad line
-  // unless told to skip them: see `error`.
+  // Reads the complete lines in n bytes of text and returns their length in bytes; in the last text, all lines are complete.
+  // Stops at a bad line, see `error`, unless bad lines are skipped.
   std::int64_t feed(char* text, std::int64_t n, bool last, int n_threads) {
     if (stopped_ || n == 0) return n;
     std::int64_t whole = n;
@@ -61,12 +61,12 @@ class SvmlightReader {
   bool has_qid() const { return options_.has_qid; }
   const std::string& label_text() const { return label_text_; }
 
-  // Settles whether indices begin at 0, by what was seen so far, for rows that are given away before all is read.
+  // Decides from the text so far whether indices begin at 0, for rows that are handed out before everything is read.
   void settle_base() {
     if (options_.base == IndexBase::unknown) options_.base = zero_line_ > 0 ? IndexBase::zero : IndexBase::one;
   }
 
-  // The entries read so far, which then begin anew. Columns are counted from 0.
+  // Hands out the entries read so far and starts again with none. Columns are counted from 0.
   struct Entries {
     Growing<std::int64_t> row_start;
     Growing<std::int32_t> narrow;
@@ -92,7 +92,7 @@ class SvmlightReader {
   Growing<std::int64_t> take_qid() { return std::move(qid_); }
 
  private:
-  // A part to each thread, from `begin` on; returns where they end.
+  // Gives each thread a part, from `begin` on; returns where they end.
   char* read_parts(char* begin, char* end, std::size_t n_parts) {
     std::vector<char*> cuts = {begin};
     while (cuts.size() <= n_parts && cuts.back() < end) {
@@ -118,7 +118,7 @@ class SvmlightReader {
     return cuts.back();
   }
 
-  // All of a part but its entries, for which room is made.
+  // Appends everything of a part except its entries, for which memory is reserved.
   void add(const SvmlightPart& part) {
     if (part.n_bad > 0 && n_bad_ == 0) {
       error_ = part.error;
@@ -145,8 +145,8 @@ class SvmlightReader {
     wide_ ? static_cast<void>(wide_columns_.extend(n)) : static_cast<void>(narrow_.extend(n));
   }
 
-  // Room for all that is to come, if the first text tells what the rest is like: moving large arrays is what costs most
-  // when they outgrow their place.
+  // Reserves memory for the whole file, estimated from the first text: growing arrays is expensive mainly because large ones
+  // must be moved.
   void make_room(std::ptrdiff_t n_read) {
     if (options_.n_bytes <= 0 || values_.size() == 0) return;
     const double more = 1.05 * static_cast<double>(options_.n_bytes) / static_cast<double>(n_read);
@@ -175,7 +175,7 @@ class SvmlightReader {
     wide_ = true;
   }
 
-  // The first row decides whether the file has queries.
+  // The first row decides whether the file has query ids.
   void look_for_qid(const char* p, const char* end) {
     for (; p < end; p = static_cast<const char*>(std::memchr(p, '\n', static_cast<std::size_t>(end - p))) + 1) {
       while (is_space(*p)) ++p;
@@ -188,8 +188,8 @@ class SvmlightReader {
     }
   }
 
-  // Text for a thread at a time: what a part makes of it, about twice as much, should stay in the cache; with several threads
-  // it should also outlast their start.
+  // Text per thread at a time: the result of a part, about twice as large, should fit into the cache. With several threads,
+  // a part should also take longer than starting a thread.
   static constexpr std::ptrdiff_t part_alone = 1 << 17, part_of_many = 1 << 20;
 
   SvmlightOptions options_;

@@ -9,13 +9,13 @@ namespace kernline {
 enum class RowKind : std::uint8_t {
   dense_codes8,     // uint8 code for every feature
   dense_codes16,    // uint16 code for every feature
-  packed32_code8,   // one uint32 a non-zero: column << 8 | code
-  packed32_code16,  // one uint32 a non-zero: column << 16 | code
-  packed64_code16,  // one uint64 a non-zero: column << 16 | code, for more columns than 32 bits hold
+  packed32_code8,   // one uint32 per non-zero: column << 8 | code
+  packed32_code16,  // one uint32 per non-zero: column << 16 | code
+  packed64_code16,  // one uint64 per non-zero: column << 16 | code, if that does not fit into 32 bits
   dense_values,     // float32 for every feature
-  sparse_values32,  // float32 a non-zero, int32 columns beside it
-  sparse_values64,  // float32 a non-zero, int64 columns beside it
-  payload,          // several float32 a non-zero, computed from its value beforehand, int32 columns beside them
+  sparse_values32,  // float32 per non-zero, with int32 columns
+  sparse_values64,  // float32 per non-zero, with int64 columns
+  payload,          // several float32 per non-zero, precomputed from its value, with int32 columns
 };
 
 struct RowsView {
@@ -25,7 +25,7 @@ struct RowsView {
   const std::int64_t* row_start;  // n_rows + 1 offsets; null when dense
   const void* cells;              // codes, packed words or values
   const void* columns;            // only for sparse values and payloads
-  int n_payload;                  // floats a non-zero, only for payloads
+  int n_payload;                  // floats per non-zero, only for payloads
 };
 
 // How a table gives the vector of a code c.
@@ -45,8 +45,8 @@ struct TableView {
   const float* data;  // dense: (n_codes, width); pair: (1 << shift, 2); nodes: the constant entry, then A
 };
 
-// The weights of one problem or several: slot s of problem p at data[s * stride + p], with one slot more than the features
-// have, which a pair table may touch.
+// The weights of one or more problems: slot s of problem p is data[s * stride + p]. There is one slot more than the features
+// have, because a pair table may read it.
 struct WeightsView {
   const float* data;
   std::int64_t stride;

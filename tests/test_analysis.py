@@ -68,7 +68,7 @@ def test_error_table_and_picture(column, coefficients):
 
 
 def test_bad_values(column):
-    with pytest.raises(ValueError, match="one coefficient a value"):
+    with pytest.raises(ValueError, match="one coefficient per value"):
         analysis.gradient_curve(kernels.Chi2(), "hats", column, [1.0])
     with pytest.raises(ValueError, match=r"values must lie in \[0, 1\]; got 0 to 3"):
         analysis.gradient_curve(kernels.Chi2(), "hats", [0.0, 3.0], [1.0, 1.0])

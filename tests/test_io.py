@@ -250,8 +250,8 @@ ERRORS = [
     ("1:2 2:3", {}, "expected a label, found '1:2' (column 1)"),
     ("1,2 2:3", {}, "expected one label, found '1,2'; pass multilabel=True for several (column 1)"),
     ("1,,2 2:3", {"multilabel": True}, "expected a label between commas, found none (column 1)"),
-    ("a\0b 2:3", {}, r"expected a label, found what is not text: 'a\x00b' (column 1)"),
-    (b"\xff\xfe 1:1", {}, r"expected a label, found what is not text: '\xff\xfe' (column 1)"),
+    ("a\0b 2:3", {}, r"expected a label, found binary data: 'a\x00b' (column 1)"),
+    (b"\xff\xfe 1:1", {}, r"expected a label, found binary data: '\xff\xfe' (column 1)"),
     ("x" * 256, {}, "expected a label of at most 255 bytes, found '" + "x" * 40 + "...' (column 1)"),
     ("1 qid:3 1:1", {}, "found 'qid:3', though the first line has no qid (column 3)"),
 ]
@@ -273,7 +273,7 @@ def test_errors_tell_file_line_and_column(tmp_path, line, options, message):
 def test_a_name_that_tells_no_format(tmp_path):
     for name, noted in {"table.xlsx": True, "table.svm": False}.items():
         (tmp_path / name).write_bytes(b"PK\x03\x04")
-        with pytest.raises(ValueError, match=r"expected a label, found what is not text") as caught:
+        with pytest.raises(ValueError, match=r"expected a label, found binary data") as caught:
             read(tmp_path / name)
         assert any("Pass format=" in note for note in getattr(caught.value, "__notes__", [])) == noted
 

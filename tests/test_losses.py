@@ -293,13 +293,13 @@ def test_names():
     assert isinstance(losses.get("log"), losses.Logistic)
     loss = losses.EpsilonInsensitive(2.0)
     assert losses.get(loss) is loss
-    with pytest.raises(ValueError, match=r"loss='hing': no such loss. Choose one of 'hinge', "):
+    with pytest.raises(ValueError, match=r"loss='hing' is not known. Choose one of 'hinge', "):
         losses.get("hing")
 
 
 def test_core_checks_what_it_is_given(histograms):
     problem = problem_of(losses.SquaredError(), histograms)
-    with pytest.raises(ValueError, match="the core has no loss huber"):
+    with pytest.raises(ValueError, match="the core has no loss named huber"):
         core_solver(replace(problem, loss=Huber()), 0, True)
     with pytest.raises(ValueError, match="targets must be within"):
         core_solver(replace(problem, targets=np.full(problem.n_rows, np.nan)), 0, True)

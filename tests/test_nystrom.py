@@ -167,16 +167,16 @@ class TestMap:
         X = np.random.default_rng(0).random((20, 3))
         with pytest.raises(ValueError, match="nothing can be learnt"):
             NystromMap(lambda A, B: np.zeros((A.shape[0], B.shape[0]))).fit(X)
-        with pytest.raises(ValueError, match="one entry a pair"):
+        with pytest.raises(ValueError, match="one entry per pair"):
             NystromMap(lambda A, B: np.zeros(3)).fit(X)
-        with pytest.raises(ValueError, match="infinite or no number"):
+        with pytest.raises(ValueError, match="infinite or NaN"):
             NystromMap("poly", gamma=1e30, degree=20).fit(X)
         with pytest.raises(ValueError, match="too large for float32"):
             NystromSVC("poly", gamma=1e30, degree=3).fit(X, X[:, 0] > 0.5)  # trains in float32
         model = NystromMap("poly", degree=5).fit(X)
-        with pytest.raises(ValueError, match="infinite or no number"):
+        with pytest.raises(ValueError, match="infinite or NaN"):
             model.transform((1e15 * X).astype(np.float32))
-        with pytest.raises(ValueError, match="infinite or no number"):
+        with pytest.raises(ValueError, match="infinite or NaN"):
             NystromMap("poly", degree=0.5, coef0=0.0, basis=X[:5]).fit(X).transform(-X)
 
     def test_in_a_pipeline_and_by_threads(self, digits):

@@ -269,7 +269,7 @@ def test_hellinger_map_is_exact():
     ],
 )
 def test_a_kernel_a_method_does_not_take(approximation, kernel, digits):
-    with pytest.raises(ValueError, match=r"'hats', 'plame', 'pmsvm', 'pmsvm-lut' and 'low-dim'"):
+    with pytest.raises(ValueError, match=r"'hats', 'plame', 'pmsvm', 'pmsvm-lut' or 'low-dim'"):
         AdditiveSVC(kernel, approximation).fit(*digits)
 
 

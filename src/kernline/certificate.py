@@ -1,8 +1,8 @@
 """The referee: primal, dual, gap and KKT violation of a solution, in plain NumPy.
 
-Nothing here calls the core. The decision values are computed from β alone, through the tables in float64, and the
-objectives from the definition of the loss and its conjugate, so an error in the solver's weights, sums or stopping
-rule shows as a difference.
+This module does not call the core. It computes the decision values from β alone, through the tables in float64, and the
+objectives from the definition of the loss and its conjugate. So an error in the solver's weights, sums or stopping rule
+shows as a difference.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Certificate:
-    """primal ≥ optimum ≥ dual, when the tables are symmetric; `violation` is the largest KKT error of a row.
+    """primal ≥ optimum ≥ dual if the tables are symmetric. `violation` is the largest KKT error of a row.
 
-    That is the change of β_i that the exact coordinate step would make, times K(x_i, x_i): inside the bounds, the
+    The KKT error is the change of β_i in the exact coordinate step times K(x_i, x_i). Inside the bounds this is the
     gradient.
     """
 
@@ -51,7 +51,7 @@ def certify(problem: Problem, beta: Array) -> Certificate:
 
 
 def explicit_features(problem: Problem) -> tuple[sp.csr_array, sp.csr_array]:
-    """The rows with φ, and with s_j ψ, written out: (n_rows, n_features · width), so that K = read @ writeᵀ."""
+    """The rows as explicit φ and s_j ψ features, (n_rows, n_features · width), so that K = read @ writeᵀ."""
     read, write = problem.pair.read, problem.pair.write
     return _expand(problem, read, np.ones_like(problem.scales)), _expand(problem, write, problem.scales)
 

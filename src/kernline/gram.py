@@ -1,4 +1,4 @@
-"""Exact Gram matrices, in blocks of rows so that Ctrl-C is heard."""
+"""Exact Gram matrices, in blocks of rows so that Ctrl-C works."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-# Cells of X × rows of Y in a block, for each thread: about a tenth of a second of the slowest kernel.
+# Cells of X × rows of Y in a block, per thread: about a tenth of a second for the slowest kernel.
 _BLOCK_WORK = 5_000_000
 
 
@@ -55,7 +55,7 @@ def _product(X: Any, Y: Any) -> Array:
 
 
 def canonical_csr(X: Any) -> sp.csr_array:
-    """CSR with sound indices, contiguous arrays, and each column once in a row: two entries for a cell are summed."""
+    """CSR with valid indices and contiguous arrays. Duplicate entries are summed."""
     X = sp.csr_array(X)
     X.check_format(full_check=True)
     if not X.has_canonical_format:
@@ -68,7 +68,7 @@ def canonical_csr(X: Any) -> sp.csr_array:
 
 
 def _blocks(n_rows: int, work_a_row: int, n_threads: int) -> list[slice]:
-    step = max(1, _BLOCK_WORK // max(1, work_a_row)) * n_threads  # as many rows for each thread
+    step = max(1, _BLOCK_WORK // max(1, work_a_row)) * n_threads  # this many rows for each thread
     return [slice(begin, min(begin + step, n_rows)) for begin in range(0, n_rows, step)]
 
 
@@ -99,7 +99,7 @@ def _fill_sparse(kernel: AdditiveKernel, name: str, X: sp.csr_array, Y: sp.csr_a
 
 
 def _fill_by_formula(kernel: AdditiveKernel, X: Any, Y: Any, out: Array) -> None:
-    """For kernels of the user's own: k(0, v) = 0, so a column adds only where both have a value."""
+    """For user-defined kernels: k(0, v) = 0, so a column contributes only where both rows have a value."""
     X, Y = sp.csc_array(X), sp.csc_array(Y)
     out.fill(0.0)
     for j in range(X.shape[1]):

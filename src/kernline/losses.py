@@ -1,4 +1,4 @@
-"""Losses ℓ(t, f): what a row with target t pays for the value f.
+"""Losses ℓ(t, f): the cost of the value f for a row with target t.
 
 Every solver solves
 
@@ -18,8 +18,7 @@ of ℓ in f. The optimum has β_i = −c_i ℓ′(t_i, f(x_i)). For a label t = 
 
 The dual coordinate steps are those of Hsieh et al. (ICML 2008) for the hinges, Yu, Huang and Lin (Machine Learning,
 2011) for the logistic loss, and Ho and Lin (JMLR, 2012) for regression. These losses are also in the core
-(native/losses.hpp); one that is not, such as a loss of your own, is solved by Newton's method, which needs NumPy
-alone.
+(native/losses.hpp). A loss that is not, such as your own, is solved by Newton's method, which needs only NumPy.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ class Loss(ABC):
 
     @abstractmethod
     def gradient(self, t: Array, f: Array) -> Array:
-        """dℓ/df; where it jumps, either side."""
+        """dℓ/df; where it jumps, the value of either side."""
 
     @abstractmethod
     def curvature(self, t: Array, f: Array) -> Array:
@@ -80,12 +79,12 @@ class Loss(ABC):
         return np.maximum(c * self.value(t, f) - self.dual(t, c, beta) + beta * f, 0.0)
 
     def is_idle(self, t: Array, f: Array) -> NDArray[np.bool_]:
-        """Rows that pay nothing and will not soon: loss and gradient are zero at f, and at all values 1 from it."""
+        """Rows whose loss and gradient are zero at f and at all values within 1 of it."""
         return np.zeros(f.shape, dtype=bool)
 
     @property
     def epsilon_or_zero(self) -> float:
-        """The one parameter that the core's losses have."""
+        """The only parameter that losses of the core have."""
         return float(getattr(self, "epsilon", 0.0))
 
 
@@ -215,7 +214,7 @@ class Logistic(_LabelLoss):
         return c * np.maximum(_times_log(p) + _times_log(1.0 - p) + cross, 0.0)
 
     def unbounded_step(self, t: Array, c: Array, beta: Array, f: Array, K: Array) -> Array:
-        """α ← c / (1 + exp(−s)) where s + K (α′ − α) + t f = 0; by bisection, as a check of the core's Newton steps."""
+        """α ← c / (1 + exp(−s)) where s + K (α′ − α) + t f = 0; by bisection, to check the core's Newton steps."""
         constant = t * f - K * t * beta
         low, high = -constant - K * c, -constant + 0.0
         for _ in range(100):
@@ -337,7 +336,7 @@ BY_NAME: dict[str, Loss] = {}
 
 
 def register(loss: Loss) -> Loss:
-    """Make `loss`, with its parameters, known by its name."""
+    """Register `loss`, with its parameters, under its name."""
     BY_NAME[loss.name] = loss
     return loss
 
@@ -352,7 +351,7 @@ def get(loss: str | Loss) -> Loss:
         return loss
     if loss not in BY_NAME:
         raise ValueError(
-            f"loss={loss!r}: no such loss. Choose one of {', '.join(map(repr, BY_NAME))}, or a Loss object."
+            f"loss={loss!r} is not known. Choose one of {', '.join(map(repr, BY_NAME))}, or pass a Loss object."
         )
     return BY_NAME[loss]
 

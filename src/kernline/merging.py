@@ -8,10 +8,10 @@ Gaussian kernel and m = α / (α + β),
     ‖Δ‖² = α² + β² + 2αβκ − α_z² = (α + β)² WD,   WD = m² + (1−m)² + 2m(1−m)κ − s(h)²,
 
 so that the best h is the one that maximises s (Glasmachers and Qaadan, "Speeding up budgeted stochastic gradient
-descent SVM training with precomputed golden section search"). Tables hold m ≤ 1/2 only: the other half mirrors it,
+descent SVM training with precomputed golden section search"). Tables cover m ≤ 1/2 only: the other half mirrors it,
 h(1−m, κ) = 1 − h(m, κ), and h ≤ 1/2 where m ≤ 1/2, since s(h) − s(1−h) = (1−2m)(κ^(h²) − κ^((1−h)²)). The line
-m = 1/2, κ < e⁻², where s has two modes of equal height and h jumps, is so the edge of the table, which holds the limit
-from within, and no cell interpolates across it.
+m = 1/2, κ < e⁻², where s has two modes of equal height and h jumps, is therefore the edge of the table, which holds the
+limit from inside, and no cell interpolates across it.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _GOLDEN = (np.sqrt(5.0) - 1.0) / 2.0
 
 
 def merged_length(m: Array, kappa: Array, h: Array) -> Array:
-    """s(h), the length of the merged term where those of the pair add up to one."""
+    """s(h), the length of the merged term if those of the pair add up to one."""
     return m * kappa ** ((1.0 - h) ** 2) + (1.0 - m) * kappa ** (h**2)
 
 
@@ -49,20 +49,20 @@ def best_h(m: Array, kappa: Array, precision: float = 1e-10) -> Array:
         width *= _GOLDEN
         fresh = value(low + np.where(upper, _GOLDEN, 1.0 - _GOLDEN) * width)
         inner, outer = np.where(upper, outer, fresh), np.where(upper, fresh, inner)
-    # Orthogonal points cannot be merged, only dropped; equal ones may be merged anywhere, with m as the limit.
+    # Orthogonal points cannot be merged, only dropped. Equal points may be merged anywhere; m is the limit.
     return np.where(kappa == 0.0, 0.0, np.where(kappa == 1.0, m, low + 0.5 * width))
 
 
 def degradation(m: Array, kappa: Array, h: Array) -> Array:
-    """WD, what merging at h loses where the coefficients add up to one."""
+    """WD, the loss of merging at h if the coefficients add up to one."""
     return m**2 + (1.0 - m) ** 2 + 2.0 * m * (1.0 - m) * kappa - merged_length(m, kappa, h) ** 2
 
 
 def loss(m: Array, kappa: Array, h: Array) -> Array:
-    """√(WD/2)/m, what merging at h loses where the smaller coefficient is one; at m = 0 its limit.
+    """√(WD/2)/m, the loss of merging at h if the smaller coefficient is one; at m = 0 its limit.
 
     For m → 0 the best h is κm, and WD/m² → 1 − κ²(1 − 2 log κ); for κ → 1 the loss is (1 − m)(1 − κ). So it is nearly
-    linear where WD itself vanishes, and merges that lose little are told apart by interpolation.
+    linear where WD itself vanishes, and interpolation can distinguish merges that lose little.
     """
     with np.errstate(divide="ignore", invalid="ignore"):
         limit = 1.0 - np.where(kappa > 0.0, kappa**2 * (1.0 - 2.0 * np.log(kappa)), 0.0)
@@ -72,7 +72,7 @@ def loss(m: Array, kappa: Array, h: Array) -> Array:
 
 @lru_cache(maxsize=4)
 def tables(size: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """h and the loss over m = 0 … 1/2 (rows) and κ = 0 … 1 (columns), `size` points each way."""
+    """h and the loss over m = 0 … 1/2 (rows) and κ = 0 … 1 (columns), `size` points per axis."""
     m, kappa = np.meshgrid(np.linspace(0.0, 0.5, size), np.linspace(0.0, 1.0, size), indexing="ij")
     h = best_h(m, kappa)
     return h.astype(np.float32), loss(m, kappa, h).astype(np.float32)

@@ -1,6 +1,6 @@
 """Kernels of any kind between rows and landmarks: K(x, b) = curve(base(x, b)).
 
-The base is what costs, a product or a distance of two rows; the curve has the parameters in it. So a search over γ
+The base, a product or a distance of two rows, is expensive. The curve contains the parameters. So a search over γ
 computes the base once.
 """
 
@@ -20,17 +20,17 @@ from .points import Points, Precision, Values, plain
 
 Array = NDArray[np.float64]
 
-# scikit-learn has two names for one.
+# Two names of scikit-learn for the same kernel.
 _ALIASES = {"polynomial": "poly"}
-# One that is zero at K(x, x), and so no kernel for landmarks.
+# Zero at K(x, x), so it cannot be used with landmarks.
 _REFUSED = {"additive_chi2"}
-# γ ‖x‖² at which a rounding of float32 changes K by about 10⁻⁴.
+# γ ‖x‖² at which a float32 rounding error changes K by about 10⁻⁴.
 _COARSEST = 1e3
 
 
 @dataclass(frozen=True)
 class PairKernel:
-    """One of the names below, an additive kernel, or a function of the user's own; `gamma` as for NystromSVC."""
+    """A named kernel, an additive kernel, or a user-defined function; `gamma` as for NystromSVC."""
 
     kind: str  # a key of FORMS
     gamma: float = 1.0
@@ -44,13 +44,13 @@ class PairKernel:
         return self.curve(self.base(X, points, self.precision(points, dtype)), points).astype(dtype, copy=False)
 
     def base(self, X: Any, points: Points, dtype: Precision = np.float32) -> Values:
-        """What does not depend on gamma, degree and coef0."""
+        """The part that does not depend on gamma, degree and coef0."""
         return FORMS[self.kind][0](self, X, points, dtype)
 
     def precision(self, points: Points, dtype: Precision = np.float32) -> Precision:
-        """What the base is computed in: float64, where the differences in float32 would show in K.
+        """The precision of the base: float64 where float32 errors would show in K.
 
-        ‖x‖² + ‖b‖² − 2 x·b is off by a rounding of its largest term, which a narrow kernel far from the centre
+        ‖x‖² + ‖b‖² − 2 x·b has the rounding error of its largest term, which a narrow kernel far from the centre
         magnifies.
         """
         if self.kind == "rbf" and self.gamma * points.unit**2 * points.largest_norm > _COARSEST:
@@ -58,14 +58,14 @@ class PairKernel:
         return dtype
 
     def curve(self, base: Values, points: Points) -> Values:
-        """K from its base, which is overwritten."""
+        """Compute K from its base, which is overwritten."""
         with np.errstate(over="ignore", invalid="ignore"):
             gram = FORMS[self.kind][1](self, base, points)
             if np.isfinite(gram.sum()):
                 return gram
         raise ValueError(
-            "kernel: K(x, b) is infinite or no number for some rows. Scale the data, or lower gamma or degree; a "
-            "degree that is not a whole number takes products x·b that are not negative."
+            "kernel: K(x, b) is infinite or NaN for some rows. Scale the data, or lower gamma or degree. A degree "
+            "that is not an integer needs non-negative products x·b."
         )
 
     def diagonal(self, X: Any) -> Array:
@@ -76,14 +76,14 @@ class PairKernel:
         return np.concatenate([np.diagonal(self(block, Points.of(block), np.float64)) for block in blocks])
 
     def with_gamma(self, gamma: float) -> PairKernel:
-        """The same kernel of another γ."""
+        """The same kernel with another γ."""
         return replace(self, gamma=gamma)
 
     def scale(self, X: Any, sample: Any) -> float:
         """γ for gamma="scale", from all rows X or from a `sample` of them.
 
-        1 / (n_features · Var X) as for scikit-learn's SVC; where the base is another distance, 1 over its mean; where
-        there is no width, so that the mean of K(x, x) is one.
+        1 / (n_features · Var X) as for scikit-learn's SVC; 1 / mean for a base that is another distance; for a kernel
+        without a width, the γ that makes the mean of K(x, x) one.
         """
         if self.kind in ("rbf", "poly", "sigmoid"):
             return svc_gamma(X)
@@ -93,12 +93,12 @@ class PairKernel:
 
 
 def svc_gamma(X: Any) -> float:
-    """1 / (n_features · Var X), what gamma="scale" is for scikit-learn's SVC."""
+    """1 / (n_features · Var X), as gamma="scale" in scikit-learn's SVC."""
     return _positive(1.0, X.shape[1] * _variance(X))
 
 
 def _positive(numerator: float, denominator: float) -> float:
-    """The quotient, or 1 where there is none."""
+    """The quotient, or 1 if it is not positive and finite."""
     with np.errstate(all="ignore"):
         quotient = np.float64(numerator) / np.float64(denominator)
     return float(quotient) if np.isfinite(quotient) and quotient > 0.0 else 1.0
@@ -134,7 +134,7 @@ def _manhattan(kernel: PairKernel, X: Any, points: Points, dtype: Precision) -> 
 
 
 def _chi2_distance(kernel: PairKernel, X: Any, points: Points, dtype: Precision) -> Values:
-    """Σ (x − b)² / (x + b) = Σ x + Σ b − 2 Σ 2xb/(x + b), the last sum by the core."""
+    """Σ (x − b)² / (x + b) = Σ x + Σ b − 2 Σ 2xb/(x + b), with the last sum computed by the core."""
     sums = [np.asarray(part.sum(axis=1), dtype=np.float64).ravel() for part in (X, points.X)]
     distance = sums[0][:, None] + sums[1] - 2.0 * kernels.Chi2()(X, points.X)
     return np.maximum(distance, 0.0, out=distance).astype(dtype, copy=False)
@@ -164,7 +164,7 @@ def _function(kernel: PairKernel, X: Any, points: Points, dtype: Precision) -> V
     gram = gram.toarray() if sp.issparse(gram) else np.asarray(gram)
     if gram.shape != (X.shape[0], len(points)):
         raise ValueError(
-            f"kernel: the function must return a matrix of {X.shape[0]} rows and {len(points)} columns, one entry a "
+            f"kernel: the function must return a matrix of {X.shape[0]} rows and {len(points)} columns, one entry per "
             f"pair of rows; it returned shape {gram.shape}."
         )
     return gram.astype(dtype)  # a copy: it is overwritten
@@ -184,14 +184,14 @@ FORMS: dict[str, tuple[Callable[..., Values], Callable[..., Values]]] = {
     "factor": (_function, _multiple),
 }
 
-# Names that NystromSVC and NystromMap take.
+# Names accepted by NystromSVC and NystromMap.
 NAMES = sorted((set(FORMS) - {"factor"} | set(kernels.BY_NAME) | set(PAIRWISE_KERNEL_FUNCTIONS)) - _REFUSED)
 
 
 def get(kernel: Any, degree: float = 3.0, coef0: float = 1.0) -> PairKernel:
-    """The kernel of a name, a `kernels` object or a function of two matrices; γ is still to be set.
+    """The kernel of a name, a `kernels` object or a function of two matrices. γ is set later.
 
-    Names of this library come first: "chi2" is its additive kernel, scikit-learn's "chi2" is "exp-chi2" here.
+    Names of this library take precedence: "chi2" is its additive kernel, scikit-learn's "chi2" is "exp-chi2" here.
     """
     kernel = _ALIASES.get(kernel, kernel) if isinstance(kernel, str) else kernel
     if isinstance(kernel, str) and kernel in FORMS:

@@ -1,9 +1,9 @@
-"""Landmarks, and the products and distances between them and rows: one matrix product,
+"""Landmarks, and the products and distances between them and rows, with one matrix product:
 
     ‖x − b‖² = ‖x‖² + ‖b‖² − 2 x·b
 
-after both were moved to the landmarks' mean and scaled to their size, so that no digits are lost on data that lies far
-from the origin, and nothing overflows. In float32 for training, in the precision of the rows for prediction.
+Both are first moved to the landmarks' mean and scaled to their size, so that no digits are lost on data far from the
+origin, and nothing overflows. Training uses float32, prediction the precision of the rows.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ Array = NDArray[np.float64]
 Values = NDArray[Any]  # float32 or float64
 Precision = type[np.float32] | type[np.float64]
 
-# Scaled values are cut off here: the squares of a row still add up in float32, and such a row is far from everything.
+# Scaled values are clipped here: the squares of a row can still be summed in float32, and the row is far from all.
 _FARTHEST = 1e15
-# Landmarks of sparse rows are written out up to so many values, where products with them are several times faster.
+# Landmarks of sparse rows are made dense up to this many values, which makes products several times faster.
 _DENSE_VALUES = 100_000_000
-# Share of values that are not zero above which sparse rows are.
+# Density above which sparse rows are made dense.
 _SPARSE_BELOW = 0.1
 
 
@@ -35,10 +35,10 @@ def precision_of(X: Any) -> Precision:
 
 @dataclass(frozen=True)
 class Points:
-    """Landmarks: the rows `X`, dense or CSR, and the frame in which they are compared with others.
+    """Landmarks: the rows `X`, dense or CSR, and the coordinates in which they are compared with other rows.
 
-    `center` and `unit`: distances are taken between (x − center) / unit; None for sparse rows, which stay where they
-    are. `size`: products are taken between x / size.
+    Distances are computed between (x − center) / unit; `center` is None for sparse rows, which are not moved. Products
+    are computed between x / size.
     """
 
     X: Any
@@ -48,7 +48,7 @@ class Points:
 
     @classmethod
     def of(cls, X: Any, *, centred: bool = True) -> Points:
-        """Landmarks in a frame of their own: their mean, and their largest magnitude."""
+        """Landmarks with their own mean as center, and their largest magnitude as unit."""
         if not centred or sp.issparse(X):
             return cls(X, None, _largest(X), _largest(X))
         center = _rounded(X.mean(axis=0, dtype=np.float64))
@@ -58,7 +58,7 @@ class Points:
         return int(self.X.shape[0])
 
     def __getitem__(self, rows: Any) -> Points:
-        """Some of them, in the same frame."""
+        """A subset, with the same center, unit and size."""
         return Points(self.X[rows], self.center, self.unit, self.size)
 
     def squared_distances(self, X: Any, dtype: Precision) -> Values:
@@ -106,7 +106,7 @@ class Points:
 
 
 def plain(X: Any) -> Any:
-    """Rows as other libraries like them: floating-point numbers, 32-bit indices where they suffice."""
+    """Rows in the form other libraries expect: floating-point numbers, 32-bit indices if they suffice."""
     X = X if X.dtype.kind == "f" else X.astype(np.float64)
     if sp.issparse(X) and X.indices.dtype != np.int32 and max(X.nnz, *X.shape) < 2**31:
         return sp.csr_array((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape)
@@ -114,7 +114,7 @@ def plain(X: Any) -> Any:
 
 
 def _rounded(center: Array) -> Array:
-    """To the digits of float32, whatever the exponent: rows of either precision are moved by the same."""
+    """Round to the digits of float32, whatever the exponent, so that rows of either precision are moved equally."""
     digits, exponent = np.frexp(center)
     return np.ldexp(digits.astype(np.float32).astype(np.float64), exponent)
 
@@ -124,7 +124,7 @@ def _largest(X: Any) -> float:
 
 
 def _scaled(X: Any, center: Array | None, unit: float, dtype: Precision) -> Any:
-    """(x − center) / unit. Sparse rows with many values are written out: matrix products are faster then."""
+    """(x − center) / unit. Sparse rows with many values are made dense, which makes matrix products faster."""
     if sp.issparse(X):
         if center is None and X.nnz <= _SPARSE_BELOW * X.shape[0] * X.shape[1]:
             values = np.clip(X.data * (1.0 / unit), -_FARTHEST, _FARTHEST).astype(dtype)
@@ -136,7 +136,7 @@ def _scaled(X: Any, center: Array | None, unit: float, dtype: Precision) -> Any:
 
 
 def _columns(scaled: Any) -> Any:
-    """The transpose, as products like it; sparse only if it would be too large otherwise."""
+    """The transpose, contiguous for products; sparse only if it would be too large otherwise."""
     if sp.issparse(scaled):
         if scaled.shape[0] * scaled.shape[1] > _DENSE_VALUES:
             return scaled.T.tocsr()

@@ -1,4 +1,4 @@
-"""Solvers: each takes a problem and its settings, and returns a model with how it was reached."""
+"""Solvers: each takes a problem and settings, and returns a model and its convergence history."""
 
 from .blockwise import BlockProblems, Blockwise
 from .budgeted_sgd import BudgetedModel, BudgetedSGD, PassReport

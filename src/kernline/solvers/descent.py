@@ -1,4 +1,4 @@
-"""Coordinate descent as the core runs it: sweeps in slices of time, exact sums, and what they say of the gap."""
+"""Coordinate descent in the core: sweeps in time slices, exact sums, and the gap."""
 
 from __future__ import annotations
 
@@ -12,21 +12,20 @@ from .. import _core
 from ..native import native_table
 from .problem import Array, Problem
 
-# The core returns this often, for callbacks and Ctrl-C.
+# Seconds after which the core returns, for callbacks and Ctrl-C.
 _SLICE_SECONDS = 0.05
-# A row whose share of the gap is this part of the tolerance, spread over all rows, may rest.
+# A row may rest if its share of the gap is at most this fraction of the tolerance, spread over all rows.
 _NEGLIGIBLE = 0.1
-# Float32 updates drift: without a new sum once in so many epochs, long runs would settle where the drifted weights
-# are best.
+# Epochs between new sums of the weights. Float32 updates drift: without new sums, long runs would settle where the
+# drifted weights are best.
 _EPOCHS_PER_REBUILD = 100
 
 
 class Descent:
     """The core's state of one problem, from β = 0.
 
-    `dual` is the dual objective, followed by every update; `active_gap` the sum of the shares of the gap that the
-    visits of the last sweep met; `n_active` how many there were. `gap` and `primal` are exact, as of the last
-    evaluation.
+    `dual` is the dual objective, tracked by every update. `active_gap` is the sum of the shares of the gap over the
+    visits of the last sweep, and `n_active` their number. `gap` and `primal` are exact, as of the last evaluation.
     """
 
     def __init__(self, problem: Problem, seed: int, shuffle: bool, interrupted: threading.Event) -> None:
@@ -95,7 +94,7 @@ class Descent:
 
     @property
     def active_gap(self) -> float:
-        """What the last sweep says of the gap."""
+        """Estimate of the gap from the last sweep."""
         return self.core.active_gap
 
     @property
@@ -132,7 +131,7 @@ def core_solver(problem: Problem, seed: int, shuffle: bool) -> _core.DualSolver:
 
 
 def in_slices(work: Callable[[float], bool], interrupted: threading.Event) -> None:
-    """Call `work`, which continues for some seconds at a time, until it is done."""
+    """Call `work`, which runs for some seconds at a time, until it is done."""
     done = False
     while not done:
         if interrupted.is_set():
@@ -141,10 +140,10 @@ def in_slices(work: Callable[[float], bool], interrupted: threading.Event) -> No
 
 
 def negligible_share(tol: float, objective: float, n_rows: int) -> float:
-    """A row's share of the gap that is not worth an update."""
+    """The largest share of the gap for which a row is not updated."""
     return max(0.0, _NEGLIGIBLE * tol * objective / n_rows)
 
 
 def looks_converged(gap: float, dual: float, tol: float) -> bool:
-    """Whether an estimate of the gap is low enough for the exact one to be worth its pass."""
+    """Whether an estimate of the gap is low enough to compute the exact gap."""
     return bool(gap <= (1.0 - _NEGLIGIBLE) * tol * (dual + gap))

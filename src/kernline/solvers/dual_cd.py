@@ -1,12 +1,12 @@
 """Dual coordinate descent (Hsieh et al., ICML 2008): settings, the loop over epochs, and when to stop.
 
-The core visits rows (native/dual_cd.hpp). Each visit shows the row's share of the duality gap; their sum over an
+The core visits rows (native/dual_cd.hpp). Each visit computes the row's share of the duality gap; their sum over an
 epoch is an estimate that costs nothing. When it falls below the tolerance, W is summed again from β and one pass over
 all rows computes the gap exactly.
 
-Where C is large, coordinate descent crawls. When the visits that its rate still asks for exceed what Newton's method
-takes (takeover.py), that takes over (newton.py) and hands back its β, which the exact gap then judges as it does any
-other. A loss that the core does not have is left to Newton's method altogether.
+For large C, coordinate descent is slow. When the visits that it still needs would cost more than Newton's method
+(takeover.py), Newton's method takes over (newton.py) and returns its β, which the exact gap then judges like any other.
+A loss that is not in the core is solved by Newton's method alone.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ from .descent import Descent, looks_converged
 from .problem import Array, EpochReport, Problem, SolveResult
 from .takeover import Takeover
 
-# Most steps of Newton's method before coordinate descent has another try.
+# Most steps of Newton's method before coordinate descent continues.
 _NEWTON_STEPS = 50
-# Without coordinate descent, Newton's method runs to a tenth of its last tolerance, at most so often.
+# Without coordinate descent, Newton's method runs again to a tenth of its last tolerance, at most this many times.
 _TIGHTENINGS = 5
-# C begins so many doublings below, if it is large.
+# If C is large, it starts this many doublings below.
 _DOUBLINGS = 3
 
-# Called after every epoch; returning True stops the fit there.
+# Called after every epoch; returning True stops the fit.
 OnEpoch = Callable[[EpochReport], bool]
 
 
@@ -39,10 +39,10 @@ OnEpoch = Callable[[EpochReport], bool]
 class DualCD:
     """Stop at a duality gap of `tol` times the primal objective, or after `max_iter` epochs.
 
-    Rows come in random order, from `seed`; without `shuffle` in their own, as the papers on PmSVM write.
-    `solver` is "dual-cd", "newton" (from the first step; coordinate descent then closes what is left of the gap), or
-    "auto": coordinate descent, and Newton's method when the rate of the one and the shape of the other's problem say
-    that it pays.
+    Rows are visited in random order, from `seed`; without `shuffle` in their own order, as in the papers on PmSVM.
+    `solver` is "dual-cd", "newton" (from the first step; coordinate descent then closes the rest of the gap), or
+    "auto": coordinate descent, then Newton's method if the rate of convergence and the shape of the problem suggest
+    that it is faster.
     """
 
     tol: float
@@ -59,9 +59,9 @@ class DualCD:
         interrupted: threading.Event | None = None,
         start: Array | None = None,
     ) -> SolveResult:
-        """Run to the tolerance, from β = `start` if given, which is cut to the bounds.
+        """Run to the tolerance, from β = `start` if given, which is clipped to the bounds.
 
-        `interrupted`, set by another thread, ends it within a slice by KeyboardInterrupt.
+        Raises KeyboardInterrupt within a slice if another thread sets `interrupted`.
         """
         log = _Log(on_epoch)
         interrupted = interrupted or threading.Event()
@@ -73,7 +73,7 @@ class DualCD:
     def _newton_alone(
         self, problem: Problem, log: _Log, interrupted: threading.Event, start: Array | None
     ) -> SolveResult:
-        """Newton's method to the end. Its own gap is that of its curve; what is kept is the curve of its β."""
+        """Run Newton's method only. Its own gap is that of its curve; the result is the curve of its β."""
         if not newton.applies_to(problem):
             raise ValueError(f"loss {problem.loss.name!r} is not in the core: use a symmetric method, such as 'hats'.")
         start = np.zeros(problem.n_rows) if start is None else start
@@ -100,7 +100,7 @@ class DualCD:
 
 @dataclass
 class _Log:
-    """The epochs so far, shown to whoever asked."""
+    """The epochs so far, passed on to the callback."""
 
     on_epoch: OnEpoch | None
     history: list[EpochReport] = field(default_factory=list)
@@ -117,7 +117,7 @@ class _Log:
 
 
 class _Run:
-    """One problem on its way to the tolerance."""
+    """The run of one problem to the tolerance."""
 
     def __init__(self, settings: DualCD, problem: Problem, log: _Log, interrupted: threading.Event) -> None:
         self.settings = settings
@@ -146,7 +146,7 @@ class _Run:
         )
 
     def _descend(self) -> bool:
-        """Epochs until the exact gap is small enough (True), or one of the limits. The gap is exact at the end."""
+        """Run epochs until the exact gap is small enough (True) or a limit is reached. The gap is exact at the end."""
         next_check, exact = self._warm_up(), False
         history = self.log.history
         while len(history) < self.settings.max_iter and not self.log.asked_to_stop:
@@ -158,7 +158,7 @@ class _Run:
             if exact:
                 if self.descent.gap <= self.settings.tol * self.descent.primal:
                     return True
-                # A check costs a pass over the data, so the next one waits a tenth of the epochs so far.
+                # A check costs a pass over the data, so wait for a tenth of the epochs so far before the next one.
                 self.descent.wake_all()
                 next_check = len(history) + 1 + len(history) // 10
             self._let_rows_rest()
@@ -167,7 +167,7 @@ class _Run:
         return False
 
     def _epoch(self, next_check: int) -> bool:
-        """One epoch; whether it ended with the exact gap."""
+        """Run one epoch; return whether it computed the exact gap."""
         self.descent.sweep()
         epoch = len(self.log.history) + 1
         exact = epoch == self.settings.max_iter or self.descent.n_active == 0
@@ -178,10 +178,10 @@ class _Run:
         return exact
 
     def _warm_up(self) -> int:
-        """Epochs at a C that doubles each time until it is the one asked for; returns how many.
+        """Run epochs with a C that doubles each time up to the requested one; return their number.
 
-        A visit moves β_i by at most about 1 / K(x_i, x_i): where C is far beyond that, the rows that belong at the
-        bound would take many visits to get there. Numbers to predict do not grow with C, so that they start at once.
+        A visit moves β_i by at most about 1 / K(x_i, x_i). If C is far larger, the rows that belong at the bound would
+        take many visits to get there. Targets of regression do not grow with C, so regression starts with the full C.
         """
         problem, settings = self.problem, self.settings
         is_cold = self.descent.dual == 0.0 and settings.shuffle and problem.pair.symmetric
@@ -197,7 +197,7 @@ class _Run:
             doublings -= 1
             self.descent.grow(2.0)
             self._let_rows_rest()
-        self.descent.grow(2.0**doublings)  # what is left of them, if the fit was stopped
+        self.descent.grow(2.0**doublings)  # the remaining ones, if the fit was stopped
         self.takeover.begins_at = len(self.log.history)
         return self.takeover.begins_at
 
@@ -213,13 +213,13 @@ class _Run:
         self.descent.let_rest(self.settings.tol, last.dual + last.gap)
 
     def _newton_is_due(self) -> bool:
-        """Whether Newton's method is asked for, or pays."""
+        """Whether Newton's method is requested, or faster."""
         if self.settings.solver == "newton" and not self.log.history:
             return newton.applies_to(self.problem)
         return self.settings.solver != "dual-cd" and self.takeover.is_due(self.log.history)
 
     def _newton(self) -> None:
-        """Newton's steps, kept if the dual objective is higher for them. A few epochs close what is left."""
+        """Run Newton's steps; keep them if they raise the dual objective. A few epochs close the rest of the gap."""
         before, dual = self.descent.beta, self.descent.dual
 
         def on_step(dual: float, gap: float, n_active: int) -> bool:

@@ -1,21 +1,21 @@
-"""Newton's method on the primal problem, in the basis of the method's own table: for tall data, and for large C.
+"""Newton's method on the primal problem, in the basis of the method's table: for tall data, and for large C.
 
-With f = Σ_j c_j · (s_j G φ) the unknowns are c, `width` a feature and one for the intercept, whatever the number of
+With f = Σ_j c_j · (s_j G φ) the unknowns are c, `width` per feature and one for the intercept, whatever the number of
 rows. The gradient is c − Σ_i β_i φ(x_i) in the metric of the kernel, with β_i = −c_i ℓ′(t_i, f(x_i)), and the Hessian
 
     H v = v + Σ_{i in Z} σ_i φ(x_i) (φ(x_i) · s G v)
 
-sums over the rows Z where the loss is curved, σ_i = c_i ℓ″. Conjugate gradients need products with it only, and those
-need only codes: no matrix of the rows' features is formed (native/products.hpp).
+sums over the rows Z where the loss is curved, σ_i = c_i ℓ″. Conjugate gradients need only products with the Hessian,
+which need only codes: no matrix of the rows' features is formed (native/products.hpp).
 
-A loss with a kink (hinge, ε-insensitive) is approached by proximal steps on its dual (the method of multipliers,
-Rockafellar 1976): with the β of the last step, the centre, and σ_i = c_i, or more once such steps come easily,
+A loss with a kink (hinge, ε-insensitive) is solved by proximal steps on its dual (the method of multipliers,
+Rockafellar 1976). With the β of the last step, the centre, and σ_i = c_i, or more once the steps become easy,
 
     β_i(f) = argmax_β d_i(β) − f(x_i) β − (β − centre_i)² / 2σ_i
 
-is what stands for −c_i ℓ′_i: the loss's own coordinate step with curvature 1 / σ_i. For the hinge, it is clip(α_i +
+replaces −c_i ℓ′_i. This is the loss's coordinate step with curvature 1 / σ_i; for the hinge, it is clip(α_i +
 σ_i (1 − t_i f(x_i)), 0, c_i). Z are the rows strictly between the bounds. Each proximal problem is smooth, and their
-solutions reach that of the loss itself, with no smoothing left over.
+solutions converge to that of the loss itself, without smoothing.
 """
 
 from __future__ import annotations
@@ -36,31 +36,31 @@ from .problem import Problem, is_free
 Array = NDArray[np.float64]
 Rows = NDArray[np.int32]
 
-# Steps on one proximal problem before the next, if the objective falls: its exact solution is not worth more. Otherwise
-# it is solved, in at most so many.
+# Steps on one proximal problem if the objective falls: its exact solution is not worth more. Otherwise it is solved, in
+# at most this many steps.
 _STEPS_A_CENTRE, _MOST_STEPS_A_CENTRE = 3, 30
-# A proximal problem is solved when the squared norm of its gradient is this part of the gap, and was easy, so that the
-# next may be sharper, at that.
+# A proximal problem is solved if the squared norm of its gradient is at most the first fraction of the gap. It was
+# easy, so that the next one may be sharper, if it is at most the second.
 _SOLVED, _EASY = 1e-3, 0.05
 _CG_ITERATIONS, _CG_REDUCTION = 30, 0.1
-# σ_i begins at c_i, or at this over the mean of K(x, x): a sharper start makes the first problems too hard.
+# σ_i starts at c_i, or at this divided by the mean of K(x, x): a sharper start makes the first problems too hard.
 _FIRST_SHARPNESS = 100.0
 _MOST_SHARPENING = 4.0**6
-# Cells a call of the core may touch, about 50 ms, so that Ctrl-C is heard; and rows, as it adds up in float32.
+# Most cells per call of the core, about 50 ms, so that Ctrl-C works; and most rows, because it sums in float32.
 _CELLS_A_CALL, _ROWS_A_CALL = 20_000_000, 131_072
 
-# Called after every step with the dual objective, the gap and the size of Z; returning True stops there.
+# Called after every step with the dual objective, the gap and the size of Z; returning True stops.
 OnStep = Callable[[float, float, int], bool]
 
 
 def applies_to(problem: Problem) -> bool:
-    """Whether the pair of tables has a primal problem at all."""
+    """Whether the pair of tables has a primal problem."""
     return problem.pair.symmetric
 
 
 @dataclass(frozen=True)
 class Curve:
-    """A function of the space: coefficients c, and W = s G c, its values at the slots. The intercept is the last."""
+    """A function: coefficients c, and W = s G c, its values at the slots. The intercept is the last."""
 
     c: Array
     W: Array
@@ -75,7 +75,7 @@ class Curve:
 
 
 class _Space:
-    """The products with a problem's rows, and the norm of its kernel."""
+    """Products with a problem's rows, and the norm of its kernel."""
 
     def __init__(self, problem: Problem, n_threads: int, interrupted: threading.Event) -> None:
         self.problem = problem
@@ -111,7 +111,7 @@ class _Space:
         return self.curve(c)
 
     def image(self, curve: Curve, s: NDArray[np.float32], rows: Rows) -> Curve:
-        """Σ_i s_i v(x_i) φ(x_i) of a curve v, in one pass over the rows."""
+        """Σ_i s_i v(x_i) φ(x_i) for a curve v, in one pass over the rows."""
         c = np.zeros(self.size)
         weights = curve.W.astype(np.float32)
         for part in self._parts(rows):
@@ -126,7 +126,7 @@ class _Space:
 
 
 class _SmoothLoss:
-    """The loss of some rows, made smooth around the β of the last proximal step, the centre, if it has kinks."""
+    """The loss of some rows. If it has kinks, it is smoothed around the β of the last proximal step, the centre."""
 
     def __init__(self, problem: Problem, chosen: NDArray[np.int64], centre: Array, sharpness: float) -> None:
         self.loss = problem.loss
@@ -168,7 +168,7 @@ class Solution(NamedTuple):
 class Newton:
     """Newton's iteration from `beta`: the curve f, and the rows that are not idle with their values f(x) and β.
 
-    All rows are looked at whenever the proximal centre moves; between, those that are idle are left out.
+    All rows are evaluated whenever the proximal centre moves; in between, idle rows are left out.
     """
 
     def __init__(self, problem: Problem, beta: Array, n_threads: int, interrupted: threading.Event) -> None:
@@ -182,7 +182,7 @@ class Newton:
         self._move_centre(beta)
 
     def run(self, tol: float, max_steps: int, on_step: OnStep) -> Array:
-        """At most `max_steps` looks at the gap, with steps between, until it is `tol` times the objective.
+        """Take steps until the gap is `tol` times the objective, with at most `max_steps` evaluations of the gap.
 
         Returns the best β seen.
         """
@@ -211,7 +211,7 @@ class Newton:
         return best
 
     def solution(self, beta: Array) -> Solution:
-        """The curve that β stands for, and its exact gap."""
+        """The curve of β, and its exact gap."""
         problem = self.problem
         curve = self._curve(beta, self.members)
         values = self.space.values(curve, self.members)
@@ -221,7 +221,7 @@ class Newton:
         return Solution(weights, float(curve.W[-1]), primal, gap)
 
     def _curve(self, beta: Array, rows: Rows) -> Curve:
-        """Σ β_i φ(x_i), over the rows of the data named."""
+        """Σ β_i φ(x_i) over `rows` of the data."""
         support = np.flatnonzero(beta)
         return self.space.sum(beta[support], rows[support])
 
@@ -248,7 +248,7 @@ class Newton:
         return np.flatnonzero(self.loss.curvature(self.values, self.beta))
 
     def _step(self, gradient: Curve) -> bool:
-        """One step along the Newton direction, to the lowest point of the smooth objective; False if there is none."""
+        """Step along the Newton direction to the minimum of the smooth objective; False if there is none."""
         direction = self._solve(gradient)
         change = self.space.values(direction, self.rows)
         linear, quadratic = self.f.dot(direction), direction.dot(direction)
@@ -265,7 +265,7 @@ class Newton:
         return True
 
     def _solve(self, gradient: Curve) -> Curve:
-        """H d = −gradient, by conjugate gradients in the inner product of the kernel."""
+        """Solve H d = −gradient by conjugate gradients in the inner product of the kernel."""
         sigma = self.loss.curvature(self.values, self.beta)
         curved = np.flatnonzero(sigma)
         rows, weights = self.rows[curved], sigma[curved].astype(np.float32)
@@ -279,7 +279,7 @@ class Newton:
             image = towards.plus(1.0, self.space.image(towards, weights, rows))
             curvature = towards.dot(image)
             if not curvature > 0.0:
-                break  # nothing left but rounding
+                break  # only rounding errors are left
             step = squared / curvature
             found = found.plus(step, towards)
             residual = residual.plus(-step, image)
@@ -291,7 +291,7 @@ class Newton:
 
 
 def _zero_of(slope: Callable[[float], float]) -> float:
-    """Where a slope that rises from below zero at 0 crosses it, roughly; 0 if it does not begin below. Try 1 first."""
+    """Approximate zero of an increasing slope that is negative at 0; 0 if it is not negative there. Tries 1 first."""
     first = slope(0.0)
     if not first < 0.0:
         return 0.0

@@ -1,4 +1,4 @@
-"""What a solver is given and what it returns."""
+"""The input and output of a solver."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class Problem:
     """min ½‖f‖² + Σ_i c_i ℓ(t_i, f(x_i)) over f(x) = b + Σ_j f_j(x_j), with the norm of Σ_j s_j k(u, v) + b².
 
     `targets` are the t_i (labels ±1, or numbers), `cost` the c_i > 0, `scales` the s_j, `intercept_square` the
-    kernel's constant b² (0: no intercept). `curvature` is K(x_i, x_i), intercept included. Of `data` only the rows
-    `members` take part, if given; targets, cost and curvature are theirs, in their order.
+    kernel's constant b² (0: no intercept). `curvature` is K(x_i, x_i), intercept included. If `members` is
+    given, only these rows of `data` take part; targets, cost and curvature are those of `members`, in the same order.
     """
 
     data: EncodedData
@@ -53,7 +53,7 @@ def is_free(beta: Array, low: Array, high: Array) -> NDArray[np.bool_]:
 
 
 class EpochReport(NamedTuple):
-    """One epoch or Newton step: `gap` is the exact one where it was computed, else the estimate that it gave."""
+    """One epoch or Newton step. `gap` is exact if it was computed, else an estimate."""
 
     epoch: int
     seconds: float
@@ -62,7 +62,7 @@ class EpochReport(NamedTuple):
     n_active: int
 
     def line(self) -> str:
-        """Return the epoch as a line of a log."""
+        """Return the epoch as a log line."""
         return (
             f"epoch {self.epoch}: gap {self.gap:.3g}, dual {self.dual:.6g}, {self.n_active} rows active, "
             f"{self.seconds:.2f} s"
@@ -71,7 +71,7 @@ class EpochReport(NamedTuple):
 
 @dataclass(frozen=True)
 class SolveResult:
-    """The solution and how far it got. `gap` is a certificate when the pair of tables is symmetric.
+    """The solution and its convergence. `gap` is a certificate if the pair of tables is symmetric.
 
     `beta` are the coefficients of f = Σ β_i K(x_i, ·), `weights` is W, (n_columns, width). primal − dual = gap.
     `history` has an entry for every epoch of coordinate descent and every step of Newton's method, `newton_steps` of
@@ -87,9 +87,9 @@ class SolveResult:
     converged: bool
     history: list[EpochReport]
     newton_steps: int = 0
-    newton_first: bool = False  # or after coordinate descent
+    newton_first: bool = False  # else after coordinate descent
 
     @property
     def dual(self) -> float:
-        """The dual objective, a lower bound on every primal one."""
+        """The dual objective, a lower bound of every primal objective."""
         return self.primal - self.gap

@@ -1,4 +1,4 @@
-"""When Newton's method takes over from coordinate descent: when the visits still needed cost more than it does.
+"""Newton's method takes over from coordinate descent when the visits still needed would cost more.
 
 Costs are counted in visits, not measured in seconds: a clock would make results differ from run to run.
 """
@@ -13,15 +13,14 @@ from dataclasses import dataclass
 from . import newton
 from .problem import EpochReport, Problem
 
-# Epochs over which the rate of convergence is taken.
+# Epochs over which the rate of convergence is measured.
 _RATE_EPOCHS = 5
-# About what a visit of a row takes, and what Newton's method takes: so many passes over the data, and its own
-# arithmetic.
+# Approximate cost of a visit of a row, and of Newton's method: passes over the data, and its own arithmetic.
 _VISIT_SECONDS, _CELL_SECONDS = 4e-8, 1.5e-9
 _NEWTON_PASSES, _UNKNOWN_SECONDS, _NEWTON_SECONDS = 60.0, 6e-6, 0.03
-# Do not switch until this part of the cost of Newton's method has been spent on epochs.
+# Do not switch until this fraction of the cost of Newton's method has been spent on epochs.
 _EARLY = 0.05
-# A rate of zero counts as this, or Newton's method would be due whatever it costs.
+# Lower bound of the rate: with a rate of zero, Newton's method would be due whatever it costs.
 _LEAST_RATE = 0.001
 
 
@@ -37,7 +36,7 @@ class Takeover:
     n_visits: int = 0
 
     def is_due(self, history: Sequence[EpochReport]) -> bool:
-        """Whether Newton's method would end sooner than more epochs."""
+        """Whether Newton's method would finish sooner than more epochs."""
         epochs = len(history) - self.begins_at
         if (
             not newton.applies_to(self.problem)
@@ -51,22 +50,22 @@ class Takeover:
         cost = _NEWTON_PASSES * self.problem.n_rows * visit + _UNKNOWN_SECONDS * unknowns + _NEWTON_SECONDS
         epochs_left = self.max_iter - len(history)
         if self.n_visits * visit < _EARLY * cost and epochs_left > self.max_iter // 2:
-            return False  # a small problem, which may well end before the switch has paid for itself
+            return False  # a small problem, which may converge before the switch pays off
         expected = self._expected_epochs(history)
         return expected > epochs_left or expected * history[-1].n_active * visit > cost
 
     def _expected_epochs(self, history: Sequence[EpochReport]) -> float:
-        """Epochs until the gap is small enough, at the present rate."""
+        """Epochs until the gap is small enough, at the current rate."""
         # Medians: the estimate jumps in an epoch that wakes many rows.
         gaps = [report.gap for report in history[-2 * _RATE_EPOCHS :]]
         before, gap = statistics.median(gaps[:_RATE_EPOCHS]), statistics.median(gaps[_RATE_EPOCHS:])
         goal = self.tol * (history[-1].dual + gap)
         if gap <= goal or goal <= 0.0:
-            return 0.0  # there already, or a start so far off that coordinate descent has not made up for it yet
+            return 0.0  # converged, or a start so far off that coordinate descent has not recovered yet
         rate = max(math.log(before / gap) / _RATE_EPOCHS, _LEAST_RATE) if gap < before else _LEAST_RATE
         return math.log(gap / goal) / rate
 
     def newton_ended(self, history: Sequence[EpochReport]) -> None:
-        """Count the rate from here; if the epochs that follow do not close the gap, the next run goes further."""
+        """Measure the rate from here. If the next epochs do not close the gap, the next run goes further."""
         self.newton_runs += 1
         self.begins_at = len(history)
