@@ -108,17 +108,8 @@ class Encoder:
         replaced = replaced_columns(fitted)
         column_range = (column_range or ColumnRange.of(X, n_threads)).without(replaced)
         is_linear = scale == "max" and pair.grid is None and pair.payload is None
-        offsets = column_range.minimum.copy() if scale == "minmax" else np.zeros(X.shape[1])
-        span = np.full(X.shape[1], _unit(column_range)) if is_linear else column_range.maximum - offsets
-        with np.errstate(divide="ignore", over="ignore"):
-            factors = np.where(span > 0.0, 1.0 / span, 0.0)
-        factors[~np.isfinite(factors)] = 0.0  # a column of zeros, or too small to divide by
+        offsets, factors, scales = _affine(column_range, scale, is_linear, kernel.homogeneous)
         factors[replaced] = 0.0
-        scales = np.ones(X.shape[1])
-        if is_linear:
-            scales = span**2
-        elif scale == "max" and kernel.homogeneous:
-            scales = span
         edges = NO_EDGES
         if scale == "rank":
             width = pair.width if pair.grid is not None and pair.width > 2 else 256
@@ -359,6 +350,24 @@ def _within_reach(values: NDArray[Any], write: bool) -> NDArray[np.float32]:
     if not write and near.size and max(-near.min(), near.max()) > _FARTHEST:
         return np.clip(near, -_FARTHEST, _FARTHEST)
     return near
+
+
+def _affine(
+    column_range: ColumnRange, scale: Scale, is_linear: bool, is_homogeneous: bool
+) -> tuple[Array, Array, Array]:
+    """Offset and factor of u = (x − offset) · factor, and s_j."""
+    n_features = column_range.maximum.size
+    offsets = column_range.minimum.copy() if scale == "minmax" else np.zeros(n_features)
+    span = np.full(n_features, _unit(column_range)) if is_linear else column_range.maximum - offsets
+    with np.errstate(divide="ignore", over="ignore"):
+        factors = np.where(span > 0.0, 1.0 / span, 0.0)
+    factors[~np.isfinite(factors)] = 0.0  # a column of zeros, or too small to divide by
+    scales = np.ones(n_features)
+    if is_linear:
+        scales = span**2
+    elif scale == "max" and is_homogeneous:
+        scales = span
+    return offsets, factors, scales
 
 
 def _is_sparse(
