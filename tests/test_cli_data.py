@@ -209,6 +209,8 @@ class TestTarget:
         result = run(command, "t.parquet", "--target", "y")
         assert result.exit_code == 1, result.stderr
         assert "must be numbers or text" in result.stderr
+        result = run("inspect", "t.parquet", "--target", "y")
+        assert result.exit_code == (1 if name == "list" else 0), result.stderr
 
 
 class TestNamedDatasets:

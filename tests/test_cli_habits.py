@@ -106,6 +106,10 @@ class TestLiblinear:
         np.testing.assert_allclose(model.decision_function(X)[:, 0], expected, atol=2e-2)
         assert (model.intercept_ == 0.0).all() == (constant == 0.0)
 
+    @pytest.mark.parametrize("bias", ["nan", "inf"])
+    def test_an_intercept_that_is_no_number(self, folder, bias):
+        assert run("train", "-B", bias, "iris.svm").exit_code == 2
+
     def test_the_intercept_of_a_search(self, folder):
         assert run("cv", "-B", "-1", "-c", "1", "iris.svm", "m.kern").exit_code == 0
         assert kernline.load("m.kern").fit_intercept is False

@@ -206,6 +206,6 @@ class TestCustom:
 def test_kernels_of_other_estimators_are_named(model, remedy):
     with pytest.raises(ValueError, match=re.escape(remedy)):
         model.fit([[0.0, 1.0], [1.0, 0.0]], [0, 1])
-    with pytest.raises(ValueError, match="must be|not known") as error:
+    with pytest.raises(ValueError, match=r"must be|not known") as error:
         model.set_params(kernel=["chi3"] if isinstance(model.kernel, list) else "chi3").fit([[1.0], [2.0]], [0, 1])
     assert "not additive" not in str(error.value)

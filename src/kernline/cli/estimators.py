@@ -80,6 +80,8 @@ def intercept(bias: float | None) -> dict[str, Any]:
     """
     if bias is None:
         return {}
+    if not math.isfinite(bias):
+        raise UsageError(f"-B {bias:g}: expected a finite number.")
     return {"fit_intercept": True, "intercept_scaling": bias} if bias > 0.0 else {"fit_intercept": False}
 
 
