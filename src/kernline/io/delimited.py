@@ -22,8 +22,8 @@ from .streams import Source
 _LONGEST_HEADER = 1 << 26
 # pyarrow takes about 10 KB for each column it converts at a time, however few the rows.
 _COLUMNS_AT_ONCE = 10_000
-# A column's name and its values in a block, at least.
-_COLUMN_BYTES = 2_000.0
+# Its name, its values in a block and what the parser takes for it.
+_COLUMN_BYTES = 4_000.0
 _REPLACED = "\ufffd"
 
 
