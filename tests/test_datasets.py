@@ -5,7 +5,13 @@ import gzip
 import hashlib
 import http.server
 import lzma
+import os
+import subprocess
+import sys
 import threading
+import time
+import urllib.error
+import urllib.request
 from email.utils import formatdate
 from pathlib import Path
 
@@ -14,6 +20,7 @@ import pytest
 
 from kernline import datasets
 from kernline.datasets import RemoteFile
+from kernline.datasets.download import _SafeRedirects
 
 
 @pytest.fixture
@@ -76,6 +83,11 @@ class _Handler(http.server.BaseHTTPRequestHandler):
 
     def do_GET(self):
         server = self.server
+        if server.location and not self.path.endswith("/moved"):
+            self.send_response(302)
+            self.send_header("Location", server.location)
+            self.end_headers()
+            return
         server.asked.append(self.headers.get("Range"))
         begin = 0
         same_version = self.headers.get("If-Range") == server.version
@@ -86,14 +98,20 @@ class _Handler(http.server.BaseHTTPRequestHandler):
             return
         body = server.content[begin:]
         self.send_response(206 if begin else 200)
-        self.send_header("Content-Length", str(len(body)))
+        if server.has_length:
+            self.send_header("Content-Length", str(len(body)))
+        if begin:
+            whole = f"bytes {begin}-{len(server.content) - 1}/{len(server.content)}"
+            self.send_header("Content-Range", server.content_range or whole)
         if server.version:
             self.send_header("ETag" if server.version.startswith('"') else "Last-Modified", server.version)
         self.end_headers()
         if server.n_cut > 0:
             server.n_cut -= 1
             body = body[: len(body) // 2]
-        self.wfile.write(body)
+        for begin in range(0, len(body), server.piece):
+            self.wfile.write(body[begin : begin + server.piece])
+            time.sleep(server.pause)
 
     def log_message(self, *_):
         pass
@@ -104,6 +122,8 @@ def server():
     with http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Handler) as server:
         server.content, server.version, server.ranges = bytes(range(256)) * 400, '"one"', True
         server.n_cut, server.asked = 0, []
+        server.location, server.has_length, server.content_range = "", True, ""
+        server.piece, server.pause = 1 << 20, 0.0
         thread = threading.Thread(target=server.serve_forever)
         thread.start()
         yield server
@@ -131,29 +151,89 @@ class TestDownloads:
         assert told[-1] == (len(server.content), len(server.content))
         assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
-    def test_what_arrived_is_kept_for_the_next_time(self, server, remote, tmp_path):
-        server.n_cut = 3
-        with pytest.raises(datasets.OutOfReachError, match="goes on from there"):
+    @pytest.mark.parametrize("verified", [True, False])
+    def test_nothing_is_left_of_one_that_never_ends(self, server, remote, tmp_path, verified):
+        server.n_cut = 99
+        with pytest.raises(datasets.OutOfReachError, match=r"cannot be reached \(the connection ended after [\d,]+ of"):
+            datasets.path(remote if verified else RemoteFile(remote.name, remote.url))
+        assert list(tmp_path.iterdir()) == []
+        server.n_cut = 0
+        assert datasets.path(remote).read_bytes() == server.content
+
+    @pytest.mark.parametrize("change", [{"version": '"two"'}, {"ranges": False}, {"version": ""}])
+    def test_begin_again_when_the_file_changed_or_has_no_parts(self, server, remote, monkeypatch, change):
+        """After the first half has arrived, the server changes."""
+        server.n_cut = 1
+        old, new = server.content, server.content[::-1]
+
+        def on_bytes(done, total):
+            if done == len(old) // 2:
+                vars(server).update(content=new, **change)
+
+        remote = RemoteFile(remote.name, remote.url, hashlib.sha256(new).hexdigest())
+        assert datasets.path(remote, on_bytes).read_bytes() == new
+
+    @pytest.mark.parametrize(
+        "content_range", ["bytes 0-102399/102400", "bytes 51200-102399/102401", "bytes 51200-51299/102400", "junk"]
+    )
+    @pytest.mark.filterwarnings("ignore:.*is unverified")
+    def test_a_part_that_was_not_asked_for_is_not_appended(self, server, remote, content_range):
+        """The part has other bytes than those that follow; without a digest, only its header shows it."""
+        server.n_cut, server.content_range = 1, content_range
+        assert len(server.content) == 102_400
+        right, wrong = server.content, bytes(102_400)
+
+        def on_bytes(done, total):
+            server.content = wrong if done == 51_200 and server.content is right and len(server.asked) == 1 else right
+
+        assert datasets.path(RemoteFile(remote.name, remote.url), on_bytes).read_bytes() in (right, wrong)
+        assert server.asked == [None, "bytes=51200-", None]
+
+    def test_without_length_and_digest_it_is_not_kept(self, server, remote, tmp_path):
+        server.has_length = False
+        with pytest.raises(datasets.OutOfReachError, match="does not say how long it is"):
+            datasets.path(RemoteFile(remote.name, remote.url))
+        assert list(tmp_path.iterdir()) == []
+        assert datasets.path(remote).read_bytes() == server.content
+
+    def test_a_link_left_in_the_cache_is_not_followed(self, remote, tmp_path):
+        (tmp_path / "mine").write_text("precious")
+        (tmp_path / "file.part").symlink_to(tmp_path / "mine")
+        datasets.path(remote)
+        assert (tmp_path / "mine").read_text() == "precious"
+
+    @pytest.mark.filterwarnings("ignore:.*is unverified")
+    def test_processes_that_fetch_at_once(self, server, remote, tmp_path):
+        """Three at a time, of an unverified file; each connection breaks off once."""
+        code = "import sys; from kernline.datasets import RemoteFile, path; path(RemoteFile(*sys.argv[1:]))"
+        server.n_cut, server.piece, server.pause = 3, 4096, 0.02
+        command = [sys.executable, "-W", "ignore", "-c", code, remote.name, remote.url]
+        running = [subprocess.Popen(command, stderr=subprocess.PIPE, text=True) for _ in range(3)]
+        errors = [process.communicate(timeout=120)[1] for process in running]
+        assert [process.returncode for process in running] == [0, 0, 0], errors
+        assert (tmp_path / "file").read_bytes() == server.content
+        assert os.listdir(tmp_path) == ["file"]
+
+    @pytest.mark.parametrize(
+        ("url", "to"),
+        [
+            ("https://a.org/x", "http://a.org/x"),
+            ("https://a.org/x", "ftp://a.org/x"),
+            ("http://a.org/x", "ftp://a.org/x"),
+            ("http://a.org/x", "file:///etc/passwd"),
+        ],
+    )
+    def test_redirects_that_are_refused(self, url, to):
+        with pytest.raises(urllib.error.URLError, match=f"it redirects to {to}"):
+            _SafeRedirects().redirect_request(urllib.request.Request(url), None, 302, "Found", {}, to)
+
+    def test_a_redirect_to_ftp_is_out_of_reach(self, server, remote):
+        server.location = "ftp://127.0.0.1/file"
+        with pytest.raises(datasets.OutOfReachError, match=r"it redirects to ftp://127.0.0.1/file"):
             datasets.path(remote)
-        assert (tmp_path / "file.part").stat().st_size == len(server.content) * 7 // 8
-        assert datasets.path(remote).read_bytes() == server.content
 
-    @pytest.mark.parametrize("change", [{"version": '"two"'}, {"ranges": False}])
-    def test_begin_anew_when_the_file_changed_or_has_no_parts(self, server, remote, tmp_path, change):
-        (tmp_path / "file.part").write_bytes(b"of another version")
-        (tmp_path / "file.part.version").write_text('"one"')
-        vars(server).update(change)
-        assert datasets.path(remote).read_bytes() == server.content
-
-    def test_without_a_version_nothing_is_resumed(self, server, remote, tmp_path):
-        server.version = ""
-        (tmp_path / "file.part").write_bytes(b"of who knows what")
-        assert datasets.path(remote).read_bytes() == server.content
-        assert server.asked == [None]
-
-    def test_a_part_that_is_all_of_it(self, server, remote, tmp_path):
-        (tmp_path / "file.part").write_bytes(server.content)
-        (tmp_path / "file.part.version").write_text('"one"')
+    def test_a_redirect_to_the_web_is_followed(self, server, remote):
+        server.location = remote.url + "/moved"
         assert datasets.path(remote).read_bytes() == server.content
 
     def test_a_wrong_file_is_not_kept(self, server, remote, tmp_path):
@@ -209,6 +289,19 @@ def test_a_file_of_the_collection_is_split_or_has_its_own_test_part(tmp_path, mo
     data = datasets.load("heart")
     assert (data.X_train.shape, data.X_test.shape) == ((14, 13), (6, 13))
     assert datasets.load_part("heart", test=True)[0].shape == (6, 13)
+
+
+def test_without_a_home_folder(remote, monkeypatch):
+    def no_home():
+        raise RuntimeError("Could not determine home directory.")
+
+    monkeypatch.delenv("KERNLINE_CACHE")
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr("sys.platform", "linux")
+    monkeypatch.setattr(Path, "home", no_home)
+    assert datasets.local(remote) is None
+    with pytest.raises(datasets.OutOfReachError, match=r"no home folder to cache files in\. Set KERNLINE_CACHE"):
+        datasets.path(remote)
 
 
 class TestImages:

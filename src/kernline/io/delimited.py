@@ -7,6 +7,7 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -21,8 +22,8 @@ from .streams import Source
 _LONGEST_HEADER = 1 << 26
 # pyarrow takes about 10 KB for each column it converts at a time, however few the rows.
 _COLUMNS_AT_ONCE = 10_000
-# A column's name and its values in a block, at least.
-_COLUMN_BYTES = 2_000.0
+# Its name, its values in a block and what the parser takes for it.
+_COLUMN_BYTES = 4_000.0
 _REPLACED = "\ufffd"
 
 
@@ -37,7 +38,7 @@ class DelimitedTable(Table):
         self.names = names if self.named else [str(j) for j in range(len(names))]
         self.start = b"" if self.named else first_line
         self.dropped: list[int] = []  # of each row of a block that the parser left out, the rows it had kept before
-        self.bad_rows: dict[int, str] = {}  # of a block, by number
+        self.bad_rows: list[tuple[int, str]] = []  # some of a block, by number, with the first
         try:
             super().__init__(source.name, self.names, options)
         except ValueError as error:
@@ -71,7 +72,9 @@ class DelimitedTable(Table):
                 if f"{self.name}:1:" in str(explained):
                     self._hint(explained)
                 raise explained from error
-            self._count_bad(block)
+            if self.bad_rows and not self.first_error:
+                row, message = min(self.bad_rows, key=itemgetter(0))  # the first column of several, as min is stable
+                self.first_error = f"{self.name}:{block.line(row)}: {message}"
             yield columns
 
     def _fields(self, line: bytes) -> list[str]:
@@ -129,7 +132,7 @@ class DelimitedTable(Table):
         skips = self.options.skip
         number = pa.string() if skips else pa.float64()
         types = {name: pa.string() if name == self.target else number for name in wanted}
-        self.dropped, self.bad_rows = [], {}
+        self.dropped, self.bad_rows = [], []
         # In one thread, or errors would not tell the row.
         table = arrow_csv.read_csv(
             pa.BufferReader(text),
@@ -141,16 +144,11 @@ class DelimitedTable(Table):
 
     def _drop(self, row: Any) -> str:
         """Leave out a row that has too few or too many fields."""
+        if not self.dropped:
+            message = f"expected {row.expected_columns} columns, found {row.actual_columns}"
+            self.bad_rows.append((row.number - 1, message))
         self.dropped.append(row.number - 1 - len(self.dropped))
-        self.bad_rows[row.number - 1] = f"expected {row.expected_columns} columns, found {row.actual_columns}"
         return "skip"
-
-    def _count_bad(self, block: LineBlock) -> None:
-        """Count the rows of a block that are left out; the first of the file is reported."""
-        self.n_skipped += len(self.bad_rows)
-        if self.bad_rows and not self.first_error:
-            row = min(self.bad_rows)
-            self.first_error = f"{self.name}:{block.line(row)}: {self.bad_rows[row]}"
 
     def _finite(self, columns: list[Any], block: LineBlock) -> list[Any]:
         """Columns, if none of their values is too large to be held."""
@@ -185,10 +183,12 @@ class DelimitedTable(Table):
                 is_text = compute.invert(compute.or_(is_number, compute.is_in(column, missing)))
                 bad = is_text.to_numpy(zero_copy_only=False) | self._overflows(numbers)
                 columns.append(numbers)
-            for row in np.flatnonzero(good & bad).tolist():
-                text = column[row].as_py()
-                self.bad_rows[row + bisect_right(self.dropped, row)] = f"column {name!r} holds {text[:40]!r}"
+            if bad.any():
+                row = int(bad.argmax())
+                message = f"column {name!r} holds {column[row].as_py()[:40]!r}"
+                self.bad_rows.append((row + bisect_right(self.dropped, row), message))
             good &= ~bad
+        self.n_skipped += len(self.dropped) + int(np.count_nonzero(~good))
         kept = pa.array(good)
         return [column.filter(kept) for column in columns]
 

@@ -145,6 +145,8 @@ def read(
             return _svmlight(source, options, encoded, n_threads)
         except TooLargeError as error:
             raise TooLargeError(f"{source.name}: {error}") from None
+        except MemoryError as error:
+            raise MemoryError(f"{source.name} does not fit in memory: {error}") from error
         except ValueError as error:
             if kind == "svmlight" and format == "auto" and format_suffix(source.name) not in _BY_SUFFIX:
                 error.add_note("The name tells no format, so svmlight was tried. Pass format= if it is another.")
