@@ -176,9 +176,7 @@ class ShapeFunctions:
         """
         _check_feature_names(self, X, reset=False)
         finite = "allow-nan" if self.encoder.nan_columns.size else True
-        columns: Any = check_array(
-            X, accept_sparse="csc", dtype=np.float64, input_name="X", ensure_all_finite=finite
-        )
+        columns: Any = check_array(X, accept_sparse="csc", dtype=np.float64, input_name="X", ensure_all_finite=finite)
         if columns.shape[1] != self.n_features:
             raise ValueError(f"importance: X has {columns.shape[1]} features, and the model {self.n_features}.")
         spread = np.empty((self.n_functions, self.n_problems))
