@@ -126,8 +126,8 @@ def _check_finite(block: sp.csr_array, first_row: int, feature_names: list[str] 
         row, j = first_row + int(np.searchsorted(block.indptr, bad[0], side="right")), block.indices[bad[0]]
         column = repr(feature_names[j]) if feature_names is not None else j
         raise ValueError(
-            f"row {row}, column {column} holds {block.data[bad[0]]}, which cannot stand in a LIBSVM file. Fill in what is "
-            "missing first, or write another format."
+            f"row {row}, column {column} holds {block.data[bad[0]]}, which cannot stand in a LIBSVM file. Fill in what "
+            "is missing first, or write another format."
         )
 
 
