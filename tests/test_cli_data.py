@@ -259,7 +259,7 @@ class TestConvert:
         (folder / "m.csv").write_text("a,b,y\n1,,0\n2,3,1\n")
         result = run("convert", "m.csv", "m.svm", "--target", "y")
         assert result.exit_code == 1
-        assert "row 1, column 2 holds nan" in result.stderr
+        assert "row 1, column 'b' holds nan" in result.stderr
         assert not (folder / "m.svm").exists()
 
     def test_wide_rows(self, folder):

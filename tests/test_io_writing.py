@@ -52,7 +52,7 @@ def test_several_labels_a_row():
 def test_svmlight_holds_finite_numbers_only(value, kind):
     X = np.ones((3000, 200))
     X[2500, 1], X[2700, 0] = value, value
-    with pytest.raises(ValueError, match=rf"row 2501, column 2 holds {value}, which cannot stand in a LIBSVM file"):
+    with pytest.raises(ValueError, match=rf"row 2501, column 1 holds {value}, which cannot stand in a LIBSVM file"):
         written("x.svm", kind(X))
 
 

@@ -194,11 +194,11 @@ def _of_data(content: Any) -> dict[str, Any]:
     if y is not None:
         try:
             labels, counts = np.unique(y, return_counts=True)
+            record["labels"] = dict(zip(labels.tolist(), counts.tolist(), strict=True))
         except (TypeError, ValueError):  # lists, or values of several types
             raise ValueError(
                 f"labels of type {type(y[0]).__name__} cannot be counted. Name another --target."
             ) from None
-        record["labels"] = dict(zip(labels.tolist(), counts.tolist(), strict=True))
     return record | {"skipped_lines": content.n_skipped}
 
 

@@ -65,7 +65,7 @@ def write(
     y = y if y is None or is_multilabel else np.asarray(y)
     with _compressed(out, name) as stream:
         if kind == "svmlight":
-            _write_svmlight(stream, X, y, qid)
+            _write_svmlight(stream, X, y, qid, feature_names)
         elif kind in TABLES:
             _write_table(stream, kind, X, y, feature_names, target)
         else:
@@ -84,14 +84,16 @@ def _compressed(out: BinaryIO, name: str) -> Iterator[Any]:
         yield stream
 
 
-def _write_svmlight(stream: Any, X: Any, y: Any, qid: NDArray[np.int64] | None) -> None:
+def _write_svmlight(
+    stream: Any, X: Any, y: Any, qid: NDArray[np.int64] | None, feature_names: list[str] | None
+) -> None:
     heads = ["0"] * X.shape[0] if y is None else [_label_text(label) for label in _plain(y)]
     if qid is not None:
         heads = [f"{head} qid:{query}" for head, query in zip(heads, _plain(qid), strict=True)]
     for rows in row_blocks(X, _SVMLIGHT_VALUES):
         block = sp.csr_array(X[rows])
         block.sort_indices()
-        _check_finite(block, rows.start)
+        _check_finite(block, rows.start, feature_names)
         columns, values = (block.indices + 1).tolist(), block.data.tolist()
         lines = []
         for head, first, last in zip(heads[rows], block.indptr[:-1].tolist(), block.indptr[1:].tolist(), strict=True):
@@ -118,13 +120,14 @@ def _label_text(label: Any) -> str:
     return ",".join(texts)
 
 
-def _check_finite(block: sp.csr_array, first_row: int) -> None:
+def _check_finite(block: sp.csr_array, first_row: int, feature_names: list[str] | None) -> None:
     bad = np.flatnonzero(~np.isfinite(block.data))
     if bad.size:
-        row = first_row + int(np.searchsorted(block.indptr, bad[0], side="right"))
+        row, j = first_row + int(np.searchsorted(block.indptr, bad[0], side="right")), block.indices[bad[0]]
+        column = repr(feature_names[j]) if feature_names is not None else j
         raise ValueError(
-            f"row {row}, column {block.indices[bad[0]] + 1} holds {block.data[bad[0]]}, which cannot stand in a LIBSVM "
-            "file. Fill in what is missing first, or write another format."
+            f"row {row}, column {column} holds {block.data[bad[0]]}, which cannot stand in a LIBSVM file. Fill in what "
+            "is missing first, or write another format."
         )
 
 
