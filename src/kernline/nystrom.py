@@ -28,6 +28,7 @@ from .pairwise import PairKernel
 from .points import Points
 from .progress import FitProgress, logger, runs_callbacks
 from .solvers import BlockProblems, Blockwise, SolveResult
+from .sources import with_own_indices
 from .tables import linear_pair
 from .threads import one_blas_thread, thread_count
 from .training import LARGEST, Labelled, TrainingRows, costs, intercept_constant
@@ -360,7 +361,8 @@ def _landmarks(
     if isinstance(model.basis, str):
         with one_blas_thread:
             return basis_of.select(model.basis, kernel, X, number, model.n_basis, random)
-    given = check_array(model.basis, accept_sparse="csr", dtype=[np.float64, np.float32], input_name="basis")
+    options = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "input_name": "basis"}
+    given = check_array(with_own_indices(model.basis), **options)
     if given.shape[1] != X.shape[1]:
         raise ValueError(f"basis: the landmarks have {given.shape[1]} columns, and X has {X.shape[1]}.")
     given = validation.canonical(given)

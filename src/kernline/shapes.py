@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from . import _core
 from .encoding import Encoder
 from .native import decision, native_table, slots_of, weights_in
-from .sources import row_blocks, sources
+from .sources import row_blocks, sources, with_own_indices
 from .tables import Table
 
 Array = NDArray[np.float64]
@@ -97,7 +97,7 @@ class ShapeFunctions:
 
     def importance(self, X: Any) -> Array:
         """How much each curve moves the score over the rows of X, as a standard deviation: (n_features, n_problems)."""
-        columns: Any = sp.csc_array(X) if sp.issparse(X) else np.asarray(X)
+        columns: Any = sp.csc_array(with_own_indices(X)) if sp.issparse(X) else np.asarray(X)
         if columns.shape[1] != self.n_features:
             raise ValueError(f"importance: X has {columns.shape[1]} features, and the model {self.n_features}.")
         spread = np.empty((self.n_features, self.n_problems))
