@@ -25,7 +25,10 @@ inline void row_nonzero(const Source& source, Vector<std::int64_t> out, int n_th
   require(static_cast<std::int64_t>(out.size()) == source.view().n_rows, "count: one entry a row");
   parallel_for(n_threads, source.view().n_rows, [&](std::int64_t begin, std::int64_t end) {
     RowReader reader(source.view());
-    for (std::int64_t i = begin; i < end; ++i) out(static_cast<std::size_t>(i)) = count_nonzero(reader.values(i), reader.size(i));
+    for (std::int64_t i = begin; i < end; ++i) {
+      const RowReader::Values row = reader.values(i);
+      out(static_cast<std::size_t>(i)) = count_nonzero(row.values, row.size);
+    }
   });
 }
 

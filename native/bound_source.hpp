@@ -44,7 +44,10 @@ class Source {
  private:
   Source(const AnyArray& values, std::int64_t n_rows, std::int64_t n_features)
       : view_{number(values.dtype()), n_rows, n_features, static_cast<const std::byte*>(values.data()), 0, 0, nullptr, nullptr, false, 0},
-        values_(values) {}
+        values_(values) {
+    const auto place = reinterpret_cast<std::uintptr_t>(values.data());
+    require(place % std::min<std::size_t>(values.itemsize(), alignof(double)) == 0, "X: the values must be aligned");
+  }
 
   static Number number(nb::dlpack::dtype type) {
     const auto code = static_cast<nb::dlpack::dtype_code>(type.code);

@@ -82,7 +82,7 @@ inline void find_range(const SourceView& source, ColumnRange range, std::int64_t
   for (; !source.row_start && i + at_once <= end; i += at_once) {
     const double* rows[at_once];
     for (int r = 0; r < at_once; ++r) {
-      rows[r] = readers[r].values(i + r);
+      rows[r] = readers[r].values(i + r).values;
       row_nonzero[i + r] = count_nonzero(rows[r], source.n_features);
     }
     look_at_rows<at_once>(range, rows, source.n_features);
@@ -153,7 +153,10 @@ inline void widen(ValueRange& range, const double* values, std::int64_t n) {
 inline ValueRange find_values(const SourceView& source, std::int64_t begin, std::int64_t end) {
   RowReader reader(source);
   ValueRange found;
-  for (std::int64_t i = begin; i < end; ++i) widen(found, reader.values(i), reader.size(i));
+  for (std::int64_t i = begin; i < end; ++i) {
+    const RowReader::Values row = reader.values(i);
+    widen(found, row.values, row.size);
+  }
   return found;
 }
 

@@ -2,6 +2,7 @@
 // value of the other types that a code can tell apart; only where X is not double already, a row at a time is converted.
 #pragma once
 
+#include <algorithm>
 #include <bit>
 #include <cstddef>
 #include <cstdint>
@@ -69,18 +70,29 @@ class RowReader {
   };
 
   Entries row(std::int64_t i) {
-    if (!source_.row_start) return {source_.n_features, values(i), nullptr};
+    if (!source_.row_start) return {source_.n_features, values(i).values, nullptr};
     const auto [begin, end] = bounds(i);
     if (static_cast<std::int64_t>(columns_.size()) < end - begin) columns_.resize(static_cast<std::size_t>(end - begin));
     source_.wide_index ? copy_columns<std::int64_t>(begin, end) : copy_columns<std::int32_t>(begin, end);
     return {end - begin, converted(source_.values + begin * source_.column_stride, source_.column_stride, end - begin), columns_.data()};
   }
 
-  // The stored values of row i, and how many there are.
-  std::int64_t size(std::int64_t i) const { return source_.row_start ? bounds(i).end - bounds(i).begin : source_.n_features; }
-  const double* values(std::int64_t i) {
-    if (!source_.row_start) return converted(source_.values + i * source_.row_stride, source_.column_stride, source_.n_features);
-    return converted(source_.values + bounds(i).begin * source_.column_stride, source_.column_stride, size(i));
+  // How many values of row i are stored.
+  std::int64_t size(std::int64_t i) const {
+    if (!source_.row_start) return source_.n_features;
+    const auto [begin, end] = bounds(i);
+    return end - begin;
+  }
+
+  // The stored values of row i. Size and values come from one read of the offsets, which may change between two.
+  struct Values {
+    std::int64_t size;
+    const double* values;
+  };
+  Values values(std::int64_t i) {
+    if (!source_.row_start) return {source_.n_features, converted(source_.values + i * source_.row_stride, source_.column_stride, source_.n_features)};
+    const auto [begin, end] = bounds(i);
+    return {end - begin, converted(source_.values + begin * source_.column_stride, source_.column_stride, end - begin)};
   }
 
  private:
@@ -88,10 +100,12 @@ class RowReader {
     std::int64_t begin, end;
   };
 
-  // An index outside the data is an error, not a crash.
+  // An index outside the data is an error, not a crash. Each offset is read once: a thread of the caller's may be writing.
   Bounds bounds(std::int64_t i) const {
     const auto at = [&](std::int64_t k) -> std::int64_t {
-      return source_.wide_index ? static_cast<const std::int64_t*>(source_.row_start)[k] : static_cast<const std::int32_t*>(source_.row_start)[k];
+      // Atomic, so that the compiler does not read it a second time after the check.
+      if (source_.wide_index) return __atomic_load_n(static_cast<const std::int64_t*>(source_.row_start) + k, __ATOMIC_RELAXED);
+      return __atomic_load_n(static_cast<const std::int32_t*>(source_.row_start) + k, __ATOMIC_RELAXED);
     };
     const Bounds found{at(i), at(i + 1)};
     if (found.begin < 0 || found.begin > found.end || found.end > source_.n_entries) {
@@ -102,11 +116,12 @@ class RowReader {
 
   template <class Index>
   void copy_columns(std::int64_t begin, std::int64_t end) {
+    // Copied first: the numbers that are checked must be those that are used, whatever another thread writes here.
     const Index* columns = static_cast<const Index*>(source_.columns) + begin;
+    std::copy(columns, columns + (end - begin), columns_.begin());
     std::uint64_t largest = 0;  // a negative one is a large one
     for (std::int64_t k = 0; k < end - begin; ++k) {
-      columns_[static_cast<std::size_t>(k)] = columns[k];
-      const auto column = static_cast<std::uint64_t>(static_cast<std::int64_t>(columns[k]));
+      const auto column = static_cast<std::uint64_t>(columns_[static_cast<std::size_t>(k)]);
       largest = column > largest ? column : largest;
     }
     if (begin < end && largest >= static_cast<std::uint64_t>(source_.n_features)) {

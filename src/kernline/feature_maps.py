@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from . import kernels, pairwise, tables, validation
 from .encoding import ColumnRange, Encoder
@@ -78,8 +78,7 @@ class AdditiveKernelMap(TransformerMixin, BaseEstimator):
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None) -> AdditiveKernelMap:
         """Learn the range of each column."""
-        X = validate_data(self, X, accept_sparse="csr", accept_large_sparse=True, dtype="numeric")
-        X = validation.canonical(X)
+        X = validation.validated(self, X)
         kernel = kernels.get(self.kernel)
         check_width(self, X, COLUMN_BYTES)
         found = ColumnRange.of(X)
@@ -205,15 +204,14 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X: Any, y: Any = None) -> NystromMap:
         """Choose the landmarks, and factorise the kernel between them."""
-        options = {"accept_sparse": "csr", "accept_large_sparse": True, "dtype": "numeric"}
         number = None
         if self._asks_for_labels():
-            X, y = validate_data(self, X, y, **options)
+            X, y = validation.validated(self, X, y)
             check_classification_targets(y)
             number = validation.check_classes(self, y)[1]
         else:
-            X = validate_data(self, X, **options)
-        self._map = fit_map(self, validation.canonical(X), number, check_random_state(self.random_state), self.gamma)
+            X = validation.validated(self, X)
+        self._map = fit_map(self, X, number, check_random_state(self.random_state), self.gamma)
         self.basis_, self.root_ = self._map.points.X, self._map.root
         self.gamma_, self.n_dropped_ = self._map.kernel.gamma, self._map.n_dropped
         return self

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from sklearn.metrics.pairwise import check_pairwise_arrays
 
 from . import _core
+from .encoding.sources import plain_array, with_own_indices
 from .threads import thread_count
 
 if TYPE_CHECKING:
@@ -23,7 +24,9 @@ _BLOCK_WORK = 5_000_000
 
 def gram_matrix(kernel: AdditiveKernel, X: Any, Y: Any = None) -> Array:
     """K(X, Y) exactly, for dense or sparse X and Y."""
-    X, Y = check_pairwise_arrays(X, Y, accept_sparse="csr", dtype=np.float64)
+    is_same = Y is None or Y is X
+    X = with_own_indices(X)
+    X, Y = check_pairwise_arrays(X, X if is_same else with_own_indices(Y), accept_sparse="csr", dtype=np.float64)
     if kernel.nonnegative:
         _check_nonnegative(kernel, X)
         _check_nonnegative(kernel, Y)
@@ -55,9 +58,11 @@ def _product(X: Any, Y: Any) -> Array:
 
 
 def canonical_csr(X: Any) -> sp.csr_array:
-    """CSR with valid indices and contiguous arrays. Duplicate entries are summed."""
+    """CSR with contiguous arrays and each column once per row: duplicate entries are summed.
+
+    X must have passed `with_own_indices`.
+    """
     X = sp.csr_array(X)
-    X.check_format(full_check=True)
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
@@ -77,7 +82,7 @@ def _p(kernel: AdditiveKernel) -> float:
 
 
 def _fill_dense(kernel: AdditiveKernel, name: str, X: Array, Y: Array, out: Array) -> None:
-    X, Y = np.ascontiguousarray(X), np.ascontiguousarray(Y)
+    X, Y = (np.ascontiguousarray(plain_array(part)) for part in (X, Y))
     Y_companion = kernel.companion(Y)
     threads = thread_count(kernel.n_jobs)
     for rows in _blocks(X.shape[0], Y.size, threads):

@@ -21,6 +21,7 @@ from . import losses, pairwise, validation
 from .classifier import OneAgainstRest
 from .cross_validation import Fold, Path, Scoring, folds_of, follow, highest, increasing
 from .encoding import EncodedData
+from .encoding.sources import with_own_indices
 from .landmarks import LandmarkMap, blocks, run_blocks, values
 from .memory import COLUMN_BYTES, check_width
 from .native import row_norms
@@ -360,7 +361,8 @@ def _landmarks(
     if isinstance(model.basis, str):
         with one_blas_thread:
             return basis_of.select(model.basis, kernel, X, number, model.n_basis, random)
-    given = check_array(model.basis, accept_sparse="csr", dtype=[np.float64, np.float32], input_name="basis")
+    options = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "input_name": "basis"}
+    given = check_array(with_own_indices(model.basis), **options)
     if given.shape[1] != X.shape[1]:
         raise ValueError(f"basis: the landmarks have {given.shape[1]} columns, and X has {X.shape[1]}.")
     given = validation.canonical(given)

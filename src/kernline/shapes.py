@@ -14,7 +14,7 @@ from sklearn.utils.validation import _check_feature_names
 
 from . import _core
 from .encoding import Encoder, TableTerm
-from .encoding.sources import row_blocks, sources
+from .encoding.sources import row_blocks, sources, with_own_indices
 from .encoding.terms import column_values
 from .native import decision, native_table, slots_of, weights_in
 from .tables import Table
@@ -176,7 +176,9 @@ class ShapeFunctions:
         """
         _check_feature_names(self, X, reset=False)
         finite = "allow-nan" if self.encoder.nan_columns.size else True
-        columns: Any = check_array(X, accept_sparse="csc", dtype=np.float64, input_name="X", ensure_all_finite=finite)
+        columns: Any = check_array(
+            with_own_indices(X), accept_sparse="csc", dtype=np.float64, input_name="X", ensure_all_finite=finite
+        )
         if columns.shape[1] != self.n_features:
             raise ValueError(f"importance: X has {columns.shape[1]} features, and the model {self.n_features}.")
         spread = np.empty((self.n_functions, self.n_problems))

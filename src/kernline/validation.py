@@ -13,7 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, assert_all_finite, validate_data
 
 from .encoding import ColumnRange, Encoder, TermSpec
-from .encoding.sources import row_blocks, value_range
+from .encoding.sources import plain_array, row_blocks, value_range, with_own_indices
 from .encoding.terms import check_columns, nan_columns, replaced_columns
 from .gram import canonical_csr
 from .kernels import BY_NAME, AdditiveKernel
@@ -48,10 +48,8 @@ def check_training_data(
     """X (CSR or array), y and the weights; rows of weight zero are left out. Without `reset`, X is more of the same."""
     terms = terms_of(estimator)
     missing = nan_columns(terms)
-    options = {"accept_sparse": "csr", "accept_large_sparse": True, "dtype": "numeric", "reset": reset}
-    X, y = validate_data(estimator, X, y, ensure_all_finite="allow-nan" if missing.size else True, **options)
+    X, y = validated(estimator, X, y, reset=reset, ensure_all_finite="allow-nan" if missing.size else True)
     check_classification_targets(y)
-    X = canonical(X)
     check_columns(terms, X.shape[1])
     if missing.size:
         _check_missing(estimator, X, missing)
@@ -152,8 +150,7 @@ def check_rows(estimator: Any, X: Any, nonnegative_for: str) -> None:
 
 def _new_rows(estimator: Any, X: Any) -> Any:
     """X with the columns of the fit; its values are still to be looked at."""
-    options = {"accept_sparse": "csr", "accept_large_sparse": True, "dtype": "numeric", "reset": False}
-    return canonical(validate_data(estimator, X, ensure_all_finite=False, **options))
+    return validated(estimator, X, reset=False, ensure_all_finite=False)
 
 
 def _finite_range(estimator: Any, X: Any, n_threads: int) -> tuple[float, float]:
@@ -164,9 +161,19 @@ def _finite_range(estimator: Any, X: Any, n_threads: int) -> tuple[float, float]
     return low, high
 
 
+def validated(estimator: Any, X: Any, y: Any = "no_validation", **options: Any) -> Any:
+    """X, or X and y, checked by scikit-learn's `validate_data`; X is CSR or an array in the form the core takes.
+
+    Index arrays are copied first, so that no other thread can change them once they are checked.
+    """
+    options = {"accept_sparse": "csr", "accept_large_sparse": True, "dtype": "numeric"} | options
+    found = validate_data(estimator, with_own_indices(X), y, **options)
+    return (canonical(found[0]), found[1]) if isinstance(found, tuple) else canonical(found)
+
+
 def canonical(X: Any) -> Any:
-    """Sparse X in the form the core takes (see `canonical_csr`); dense X as it is."""
-    return canonical_csr(X) if sp.issparse(X) else X
+    """X in the form the core takes: see `canonical_csr` and `plain_array`."""
+    return canonical_csr(X) if sp.issparse(X) else plain_array(X)
 
 
 def check_values(estimator: Any, found: ColumnRange, kernel: AdditiveKernel, scale: str, *, sparse: bool) -> None:

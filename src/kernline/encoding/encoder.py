@@ -346,7 +346,7 @@ class Encoder:
 def _within_reach(values: NDArray[Any], write: bool) -> NDArray[np.float32]:
     """Values as they are, but cut off where the core does so (encode.hpp). Those of a fit are far from there."""
     with np.errstate(over="ignore"):
-        near = np.ascontiguousarray(values, dtype=np.float32)
+        near = np.require(values, dtype=np.float32, requirements=["C", "A"])
     if not write and near.size and max(-near.min(), near.max()) > _FARTHEST:
         return np.clip(near, -_FARTHEST, _FARTHEST)
     return near

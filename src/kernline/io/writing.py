@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ..encoding.sources import row_blocks
+from ..encoding.sources import row_blocks, with_own_indices
 from .arrow import pyarrow
 from .reading import TABLES, format_of
 
@@ -56,7 +56,10 @@ def write(
     >>> out.getvalue()
     b'ham 1:0.5\\nspam 2:2.0\\n'
     """
-    X = sp.csr_array(X) if sp.issparse(X) else np.asarray(X, dtype=None if hasattr(X, "dtype") else np.float64)
+    if sp.issparse(X):
+        X = sp.csr_array(with_own_indices(X))
+    else:
+        X = np.asarray(X, dtype=None if hasattr(X, "dtype") else np.float64)
     kind = format_of(name, format)
     is_multilabel = isinstance(y, list) and any(isinstance(labels, tuple) for labels in y)
     for what, is_given in (("qid", qid is not None), ("several labels a row", is_multilabel)):
