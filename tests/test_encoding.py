@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from kernline import AdditiveSVC, kernels, tables
 from kernline.encoding import ColumnRange, Encoder
-from kernline.encoding.sources import value_range
+from kernline.sources import value_range
 
 CHI2 = kernels.Chi2()
 PAIR = tables.Hats().build(CHI2)

@@ -5,8 +5,8 @@ import pytest
 import scipy.sparse as sp
 
 from kernline import AdditiveSVC, AdditiveSVCCV, BudgetedSVC, NystromSVC, kernels
-from kernline.encoding.sources import plain_array, value_range
 from kernline.feature_maps import AdditiveKernelMap, NystromMap
+from kernline.sources import plain_array, value_range
 
 
 def field(X):

@@ -8,8 +8,8 @@ import pytest
 import scipy.sparse as sp
 
 from kernline import AdditiveSVC, BudgetedSVC, NystromSVC, kernels
-from kernline.encoding.sources import with_own_indices
 from kernline.feature_maps import AdditiveKernelMap
+from kernline.sources import with_own_indices
 
 DATA = """
 import logging, sys, threading

@@ -23,9 +23,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
 from threadpoolctl import threadpool_limits
 
-from .encoding.sources import value_range
 from .pairwise import PairKernel
 from .points import Points, plain
+from .sources import value_range
 from .training import one_against_rest
 
 Rows = NDArray[np.int64]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.metrics.pairwise import check_pairwise_arrays
 
 from . import _core
-from .encoding.sources import plain_array, with_own_indices
+from .sources import plain_array, with_own_indices
 from .threads import thread_count
 
 if TYPE_CHECKING:

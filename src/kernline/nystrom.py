@@ -21,7 +21,6 @@ from . import losses, pairwise, validation
 from .classifier import OneAgainstRest
 from .cross_validation import Fold, Path, Scoring, folds_of, follow, highest, increasing
 from .encoding import EncodedData
-from .encoding.sources import with_own_indices
 from .landmarks import LandmarkMap, blocks, run_blocks, values
 from .memory import COLUMN_BYTES, check_width
 from .native import row_norms
@@ -29,6 +28,7 @@ from .pairwise import PairKernel
 from .points import Points
 from .progress import FitProgress, logger, runs_callbacks
 from .solvers import BlockProblems, Blockwise, SolveResult
+from .sources import with_own_indices
 from .tables import linear_pair
 from .threads import one_blas_thread, thread_count
 from .training import LARGEST, Labelled, TrainingRows, costs, intercept_constant

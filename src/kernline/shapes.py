@@ -14,9 +14,9 @@ from sklearn.utils.validation import _check_feature_names
 
 from . import _core
 from .encoding import Encoder, TableTerm
-from .encoding.sources import row_blocks, sources, with_own_indices
 from .encoding.terms import column_values
 from .native import decision, native_table, slots_of, weights_in
+from .sources import row_blocks, sources, with_own_indices
 from .tables import Table
 
 Array = NDArray[np.float64]

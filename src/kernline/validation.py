@@ -13,10 +13,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, assert_all_finite, validate_data
 
 from .encoding import ColumnRange, Encoder, TermSpec
-from .encoding.sources import plain_array, row_blocks, value_range, with_own_indices
 from .encoding.terms import check_columns, nan_columns, replaced_columns
 from .gram import canonical_csr
 from .kernels import BY_NAME, AdditiveKernel
+from .sources import plain_array, row_blocks, value_range, with_own_indices
 from .threads import thread_count
 
 Array = NDArray[np.float64]

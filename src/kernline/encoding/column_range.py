@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .. import _core
-from .sources import sources
+from ..sources import sources
 
 Array = NDArray[np.float64]
 

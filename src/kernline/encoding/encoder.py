@@ -36,11 +36,11 @@ from numpy.typing import NDArray
 
 from .. import _core
 from ..kernels import AdditiveKernel
+from ..sources import sources
 from ..tables import CodeGrid, TablePair
 from .column_range import ColumnRange
 from .encoded_data import EncodedData
 from .ranks import NO_EDGES, rank_edges
-from .sources import sources
 from .terms import Cells, NumberTerm, Term, TermSpec, column_values, fit_terms, nan_columns, replaced_columns
 
 Array = NDArray[np.float64]

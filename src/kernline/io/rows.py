@@ -10,8 +10,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..encoding import EncodedData, Encoder
-from ..encoding.sources import row_blocks
 from ..memory import check_available
+from ..sources import row_blocks
 from ..validation import check_encodable
 
 # Bytes that are not worth asking the system about.

@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ..encoding.sources import row_blocks, with_own_indices
+from ..sources import row_blocks, with_own_indices
 from .arrow import pyarrow
 from .reading import TABLES, format_of
 
