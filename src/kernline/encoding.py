@@ -22,7 +22,6 @@ No float copy of the data is made: it is read in place. Codes do not depend on t
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -30,6 +29,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from . import _core
+from .caching import cached_property
 from .kernels import AdditiveKernel
 from .ranks import NO_EDGES, rank_edges
 from .sources import sources
