@@ -9,18 +9,18 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import _fit_context
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from . import kernels, tables, validation
 from .classifier import OneAgainstRest
 from .encoding import SCALES, Scale, TermSpec
+from .fitting import in_one_step
 from .progress import FitProgress, runs_callbacks
 from .shapes import ShapeFunctions
 from .solvers import SolveResult
 from .threads import thread_count
-from .training import Labelled, Prepared, costs, prepare
+from .training import Labelled, Prepared, costs, prepare, random_of, seed_from
 
 Array = NDArray[np.float64]
 
@@ -67,8 +67,10 @@ class AdditiveSVC(OneAgainstRest):
         Factor of C by class.
     n_jobs : int or None, default=None
         Threads: classes are fitted side by side, and share what is left over. None is one, -1 all.
-    random_state : int, RandomState or None, default=None
-        Seed of the order of visits. The result does not depend on `n_jobs`.
+    random_state : int, RandomState or None, default=0
+        Seed of the order of visits; None takes NumPy's global state. The result does not depend on `n_jobs`. Models of
+        different seeds are all within `tol` of the best, and their scores differ by a few tenths at the default. At
+        tol=0.001 it is less than 0.1 on most data, in 1.1 to 2 times the time, and no more accurate.
     verbose : int, default=0
         1 logs a line a class, 2 a line an epoch, to the logger "kernline".
 
@@ -129,7 +131,7 @@ class AdditiveSVC(OneAgainstRest):
         solver: str = "auto",
         class_weight: dict[Any, float] | str | None = None,
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: Any = 0,
         verbose: int = 0,
     ) -> None:
         self.kernel = kernel
@@ -154,15 +156,16 @@ class AdditiveSVC(OneAgainstRest):
             super()._validate_params()
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @in_one_step
     @runs_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> AdditiveSVC:
         """Fit to X, (n_samples, n_features) dense or sparse, and labels y; `sample_weight` is a factor of C."""
         data = Labelled.of(self, X, y, sample_weight)
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        seed = seed_from(random_of(self))
         prepared = prepare(self, self.kernel, data.X, data.weight, seed, len(data.signs))
         cost = costs(self.C, data.weights)
         progress = FitProgress(self, data.names, self.max_iter, int(self.verbose))
-        results = self._solve([prepared.problem(sign, cost) for sign in data.signs], progress, seed)
+        results = self._solve(prepared, data, cost, progress, seed)
         progress.end(self.tol)
         self._keep(results, data.classes, prepared)
         return self
@@ -179,9 +182,11 @@ class AdditiveSVC(OneAgainstRest):
         """The terms to fit besides numbers."""
         return ()
 
-    def _scores(self, X: Any) -> Array:
+    def _check_new(self, X: Any) -> Any:
         check_is_fitted(self)
-        X = validation.check_new_data(self, X, self.shapes_.encoder)
+        return validation.check_new_data(self, X, self.shapes_.encoder)
+
+    def _scores(self, X: Any) -> Array:
         return self.shapes_.decision(X, thread_count(self.n_jobs))
 
     def __sklearn_tags__(self) -> Any:

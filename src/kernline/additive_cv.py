@@ -12,15 +12,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import _fit_context
 from sklearn.metrics import get_scorer_names
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from . import kernels, tables, validation
 from .additive import AdditiveSVC
 from .cross_validation import Fold, Path, Scoring, folds_of, follow, grid_of, highest
 from .encoding import Scale
+from .fitting import in_one_step
 from .progress import FitProgress, runs_callbacks
-from .training import Labelled, costs, prepare
+from .training import Labelled, costs, prepare, random_of, seed_from
 
 
 class AdditiveSVCCV(AdditiveSVC):
@@ -53,8 +53,9 @@ class AdditiveSVCCV(AdditiveSVC):
     ----------
     C_, kernel_ : the chosen ones. Of equal scores, the smaller C is taken, then the first kernel.
     Cs_ : the C tried.
-    scores_ : the scores of the held-out rows, (n_kernels, n_Cs, n_folds). Once they have fallen from the best by more
-        than twice the standard error of the difference, larger C are not tried, and theirs are NaN.
+    scores_ : the scores of the held-out rows, (n_kernels, n_Cs, n_folds). Where they have risen along C, and then
+        three C in a row score below the best by more than twice the standard error of the difference, larger C are not
+        tried, and their scores are NaN. verbose=1 logs which.
     best_score_ : the mean score of the chosen ones over the folds.
     classes_, shapes_, intercept_, gamma_, n_iter_, objective_, dual_gap_, history_, solver_ : of the model refitted to
         all rows, as for AdditiveSVC.
@@ -96,7 +97,7 @@ class AdditiveSVCCV(AdditiveSVC):
         solver: str = "auto",
         class_weight: dict[Any, float] | str | None = None,
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: Any = 0,
         verbose: int = 0,
     ) -> None:
         self.kernel = kernel  # type: ignore[assignment]
@@ -119,6 +120,7 @@ class AdditiveSVCCV(AdditiveSVC):
         self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @in_one_step
     @runs_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> AdditiveSVCCV:
         """Choose C and kernel, and fit to X, dense or sparse, and labels y; `sample_weight` is a factor of C."""
@@ -127,7 +129,7 @@ class AdditiveSVCCV(AdditiveSVC):
         labels = np.ravel(np.asarray(y))
         data = Labelled.of(self, X, y, sample_weight)
         folds = folds_of(self.cv, labels, sample_weight, data)
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1))
+        seed = seed_from(random_of(self))
         _ = costs(Cs[0], data.weights), costs(Cs[-1], data.weights)  # refuses what float32 cannot hold
 
         tasks = _names_of_tasks(choices, folds, data.names, Cs)
@@ -144,8 +146,7 @@ class AdditiveSVCCV(AdditiveSVC):
                 best, self.kernel_, prepared = found, kernel, candidate
         self.Cs_, self.scores_ = Cs, scores
         self.best_score_, self.C_ = best[0], float(Cs[-best[1]])
-        problems = [prepared.problem(sign, self.C_ * data.weights) for sign in data.signs]
-        results = self._solve(problems, progress, seed, first=len(tasks))
+        results = self._solve(prepared, data, self.C_ * data.weights, progress, seed, first=len(tasks))
         progress.end(self.tol)
         self._keep(results, data.classes, prepared)
         return self

@@ -21,12 +21,12 @@ from numpy.typing import NDArray
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import LinearSVC
-from threadpoolctl import threadpool_limits
 
 from .pairwise import PairKernel
-from .points import Points, plain
+from .points import Points, largest, plain
 from .sources import value_range
-from .training import one_against_rest
+from .threads import one_blas_thread, one_openmp_thread
+from .training import one_against_rest, seed_from
 
 Rows = NDArray[np.int64]
 
@@ -41,10 +41,29 @@ _FEWEST_CANDIDATES = 1500
 _CANDIDATES_EACH = 3
 # Rows for each landmark that k-means and the leverage scores look at, and rounds: more changed no accuracy we measured.
 _ROWS_EACH, _ROUNDS = 5, 5
-# Values whose squares float32 holds, so that k-means may be run in it.
-_FLOAT32_BELOW = 1e15
+# Bytes per pair of candidates, and of landmarks: as measured.
+_L1_BYTES, _LEVERAGE_BYTES = 12.0, 110.0
 
 
+def most_landmarks(method: str, n_basis: int | None, n_rows: int) -> int:
+    """How many landmarks there may be."""
+    if method == "l1" and n_basis is None:
+        return min(_n_candidates(n_basis, n_rows), n_rows)
+    return min(n_basis or DEFAULT_SIZE, n_rows)
+
+
+def selection_bytes(method: str, n_basis: int | None, n_rows: int) -> float:
+    """Memory, about, for kernels between rows and candidates."""
+    if method == "l1":
+        return _L1_BYTES * min(_n_candidates(n_basis, n_rows), n_rows) ** 2.0
+    return _LEVERAGE_BYTES * most_landmarks(method, n_basis, n_rows) ** 2.0 if method == "leverage" else 0.0
+
+
+def _n_candidates(n_basis: int | None, n_rows: int) -> int:
+    return max(math.isqrt(n_rows), _FEWEST_CANDIDATES, _CANDIDATES_EACH * (n_basis or 0))
+
+
+@one_blas_thread
 def select(
     method: str,
     kernel: PairKernel,
@@ -78,21 +97,29 @@ def _draw(X: Any, size: int, random: np.random.RandomState) -> Rows:
 
 
 def _centres(sample: Any, X: Any, n_basis: int, random: np.random.RandomState) -> Points:
-    low, high, _ = value_range(sample)
+    """Centres by k-means in float32, of rows moved to their mean and scaled so that no square leaves its range."""
+    low = value_range(sample)[0]
     sample = plain(sample)
     middle = np.zeros(1) if sp.issparse(sample) else sample.mean(axis=0, dtype=np.float64)
-    if max(-low, high) < _FLOAT32_BELOW:
-        sample = (sample if sp.issparse(sample) else sample - middle).astype(np.float32)
+    sample = sample.astype(np.float64) if sp.issparse(sample) else sample - middle
+    exponent = int(np.frexp(largest(sample))[1])  # a power of two: the digits stay the same
+    if sp.issparse(sample):
+        sample.data = np.ldexp(sample.data, -exponent)
     else:
-        middle = np.zeros(1)
-    means = KMeans(n_basis, init="random", n_init=1, max_iter=_ROUNDS, random_state=random)
-    with warnings.catch_warnings(), threadpool_limits(1):  # its sums would depend on the number of threads
-        # Fewer distinct rows than centres: some centres coincide, and the map leaves the copies out.
-        warnings.simplefilter("ignore", ConvergenceWarning)
-        centres = means.fit(sample).cluster_centers_ + middle
+        sample = np.ldexp(sample, -exponent)
+    centres = np.ldexp(_means(sample.astype(np.float32), n_basis, random), exponent) + middle
     if low >= 0.0:
         centres = np.maximum(centres, 0.0)  # their sums may fall short of it by a rounding
-    return _points(centres.astype(X.dtype if X.dtype.kind == "f" else np.float64), X)
+    return _points(centres.astype(X.dtype if X.dtype in (np.float32, np.float64) else np.float64), X)
+
+
+@one_openmp_thread  # its sums would depend on the number of threads
+def _means(sample: Any, n_basis: int, random: np.random.RandomState) -> NDArray[np.float64]:
+    means = KMeans(n_basis, init="random", n_init=1, max_iter=_ROUNDS, random_state=random)
+    with warnings.catch_warnings():
+        # Fewer distinct rows than centres: some centres coincide, and the map leaves the copies out.
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        return means.fit(sample).cluster_centers_.astype(np.float64)
 
 
 def _by_l1(
@@ -103,13 +130,13 @@ def _by_l1(
     random: np.random.RandomState,
 ) -> Points:
     """Algorithm 2. Where fewer than `n_basis` candidates get a weight, others fill up the number."""
-    size = max(math.isqrt(X.shape[0]), _FEWEST_CANDIDATES, _CANDIDATES_EACH * (n_basis or 0))
+    size = _n_candidates(n_basis, X.shape[0])
     rows = _draw(X, size, random)
     candidates = _points(X[rows], X)
     sample = _of_every_class(number, _draw(X, size, random))
     features = kernel(X[sample], candidates)
     weights = np.zeros(len(candidates))
-    model = LinearSVC(penalty="l1", dual=False, tol=0.01, random_state=random.randint(2**31 - 1))
+    model = LinearSVC(penalty="l1", dual=False, tol=0.01, random_state=seed_from(random))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # which columns are not zero shows long before
         # A class at a time, so that Ctrl-C is heard; not in threads, as LIBLINEAR's random numbers are the process's.

@@ -10,17 +10,17 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import _fit_context
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from . import _core, validation
 from .classifier import OneAgainstRest
+from .fitting import in_one_step
 from .pairwise import svc_gamma
 from .progress import FitProgress, runs_callbacks
 from .solvers.budgeted_sgd import BudgetedModel, BudgetedSGD, PassReport, values_of
 from .threads import run_tasks, thread_count
-from .training import Labelled, costs, one_against_rest, row_weights
+from .training import Labelled, costs, one_against_rest, random_of, row_weights, seed_from
 
 Array = NDArray[np.float64]
 
@@ -67,8 +67,8 @@ class BudgetedSVC(OneAgainstRest):
         Factor of C by class. `partial_fit`, which does not see all labels beforehand, takes no "balanced".
     n_jobs : int or None, default=None
         Threads: classes are fitted side by side, rows predicted so. None is one, -1 all.
-    random_state : int, RandomState or None, default=None
-        Seed of the order of rows. The result does not depend on `n_jobs`.
+    random_state : int, RandomState or None, default=0
+        Seed of the order of rows; None takes NumPy's global state. The result does not depend on `n_jobs`.
     verbose : int, default=0
         1 logs a line a class, 2 a line a pass, to the logger "kernline".
 
@@ -133,7 +133,7 @@ class BudgetedSVC(OneAgainstRest):
         tol: float = 1e-3,
         class_weight: dict[Any, float] | str | None = None,
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: Any = 0,
         verbose: int = 0,
     ) -> None:
         self.gamma = gamma
@@ -152,6 +152,7 @@ class BudgetedSVC(OneAgainstRest):
         self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @in_one_step
     @runs_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> BudgetedSVC:
         """Fit to X, (n_samples, n_features) dense or sparse, and labels y; `sample_weight` is a factor of C."""
@@ -159,7 +160,7 @@ class BudgetedSVC(OneAgainstRest):
         budget = max(2, min(int(self.budget), data.X.shape[0]))  # more would only take memory
         self._check_size(data.X, data.classes, data.weights, budget)
         gamma = self._gamma_of(data.X)
-        settings = self._settings(gamma, int(check_random_state(self.random_state).randint(2**31 - 1)), budget)
+        settings = self._settings(gamma, seed_from(random_of(self)), budget)
         rows = values_of(data.X, gamma)
         progress = FitProgress(self, data.names, self.passes, int(self.verbose))
         interrupted = threading.Event()
@@ -167,7 +168,7 @@ class BudgetedSVC(OneAgainstRest):
         def solve(index: int) -> tuple[BudgetedModel, list[PassReport]]:
             watch = progress.problem(index)
             solver = replace(settings, seed=settings.seed + index)
-            model, history = solver.fit(rows, data.signs[index] * data.weights, watch, interrupted)
+            model, history = solver.fit(rows, data.signs[index][:] * data.weights, watch, interrupted)
             watch.close(f"{len(history)} passes, mean loss {history[-1].loss:.4g}, {history[-1].seconds:.2f} s")
             return model, history
 
@@ -180,6 +181,7 @@ class BudgetedSVC(OneAgainstRest):
         return self
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @in_one_step
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> BudgetedSVC:
         """Go on with more rows of a stream, each seen once; the first call needs all `classes` there will be."""
         if self.class_weight == "balanced":
@@ -191,7 +193,7 @@ class BudgetedSVC(OneAgainstRest):
         X, y, weight = validation.check_training_data(self, X, y, sample_weight, reset=first)
         if first and classes is None:
             raise ValueError("classes must be passed on the first call to partial_fit: all the labels there will be.")
-        known = validation.check_classes(self, np.asarray(classes))[0] if classes is not None else self.classes_
+        known = validation.check_class_list(self, classes) if classes is not None else self.classes_
         if not first and not np.array_equal(known, self.classes_):
             raise ValueError(f"`classes={known}` is not the same as on last call to partial_fit, {self.classes_}.")
         number = validation.check_known_classes(known, y)
@@ -201,13 +203,13 @@ class BudgetedSVC(OneAgainstRest):
         _, signs = one_against_rest(known, number)
         rows = values_of(X, gamma)
         before = [BudgetedModel.empty(X.shape[1])] * len(signs) if first else self._models()
-        seed = int(check_random_state(self.random_state).randint(2**31 - 1)) + before[0].n_steps
+        seed = seed_from(random_of(self)) + before[0].n_steps
         settings = self._settings(gamma, seed, int(self.budget))
         interrupted = threading.Event()
 
         def solve(index: int) -> BudgetedModel:
             solver = replace(settings, seed=seed + index)
-            return solver.go_on(rows, signs[index] * weights, before[index], interrupted)
+            return solver.go_on(rows, signs[index][:] * weights, before[index], interrupted)
 
         models = run_tasks(solve, len(signs), thread_count(self.n_jobs), interrupted)
         self.classes_, self.gamma_ = known, gamma
@@ -249,7 +251,7 @@ class BudgetedSVC(OneAgainstRest):
 
     def _check_size(self, X: Any, classes: NDArray[Any], weights: Array, budget: int) -> None:
         """Refuse values and weights that float32 cannot hold, and a model that would not fit into memory."""
-        validation.check_squares(self, X)
+        validation.check_not_tiny(validation.check_squares(self, X))
         _ = costs(self.C, weights)
         if not (weights.min() >= 1.0 / _LARGEST_WEIGHT and weights.max() <= _LARGEST_WEIGHT):
             raise ValueError(
@@ -287,9 +289,11 @@ class BudgetedSVC(OneAgainstRest):
         ends = np.cumsum(self.n_support_)
         return [slice(end - n, end) for end, n in zip(ends, self.n_support_, strict=True)]
 
-    def _scores(self, X: Any) -> Array:
+    def _check_new(self, X: Any) -> Any:
         check_is_fitted(self, "intercept_")
-        X = validation.check_new_points(self, X)
+        return validation.check_new_points(self, X)
+
+    def _scores(self, X: Any) -> Array:
         rows, n_threads = values_of(X, self.gamma_), thread_count(self.n_jobs)
         scores = np.empty((self.intercept_.size, X.shape[0]))
         for problem, part in enumerate(self._parts()):

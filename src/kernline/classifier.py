@@ -12,10 +12,14 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from .progress import CallbackSupportMixin, FitProgress
-from .solvers import DualCD, Problem, SolveResult
+from .solvers import DualCD, SolveResult
 from .threads import run_tasks, thread_count
+from .training import Labelled, TrainingRows
 
 Array = NDArray[np.float64]
+
+# Scores that `predict` holds at once: 32 MB.
+_SCORES_AT_ONCE = 2**22
 
 
 class OneAgainstRest(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
@@ -24,19 +28,26 @@ class OneAgainstRest(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
     classes_: NDArray[Any]
     history_: list[Any]
 
-    def _solve(self, problems: list[Problem], progress: FitProgress, seed: int, first: int = 0) -> list[SolveResult]:
-        """Binary problems in threads; `first` is the number of the first one in `progress`."""
+    def _solve(
+        self, rows: TrainingRows, data: Labelled, cost: Array, progress: FitProgress, seed: int, first: int = 0
+    ) -> list[SolveResult]:
+        """Solve the binary problems in threads; `first` is the number of the first one in `progress`.
+
+        Each problem is made when its turn comes, and results are without β: all of either would take 8 bytes per row
+        and class.
+        """
         interrupted = threading.Event()
-        available = thread_count(self.n_jobs)
-        settings = DualCD(self.tol, self.max_iter, solver=self.solver, n_threads=max(1, available // len(problems)))
+        available, n_problems = thread_count(self.n_jobs), len(data.signs)
+        settings = DualCD(self.tol, self.max_iter, solver=self.solver, n_threads=max(1, available // n_problems))
 
         def solve(index: int) -> SolveResult:
             watch = progress.problem(first + index)
-            result = replace(settings, seed=seed + index).solve(problems[index], watch, interrupted)
+            problem = rows.problem(data.signs[index], cost)
+            result = replace(settings, seed=seed + index).solve(problem, watch, interrupted)
             watch.end(result)
-            return result
+            return replace(result, beta=np.empty(0))
 
-        return run_tasks(solve, len(problems), available, interrupted)
+        return run_tasks(solve, n_problems, available, interrupted)
 
     def _keep_results(self, results: list[SolveResult]) -> None:
         """How the problems ended, and their intercepts."""
@@ -50,17 +61,23 @@ class OneAgainstRest(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
         self.solver_ = "newton" if begins_with_newton else "dual-cd+newton" if steps else "dual-cd"
 
     @abstractmethod
+    def _check_new(self, X: Any) -> Any:
+        """X to predict on, checked."""
+
+    @abstractmethod
     def _scores(self, X: Any) -> Array:
-        """f_p(x_i), (n_rows, n_problems)."""
+        """f_p(x_i), (n_rows, n_problems), of checked rows."""
 
     def decision_function(self, X: Any) -> Array:
-        """Scores: one a row for two classes, positive for classes_[1]; else one a row and class."""
-        return one_column_flat(self._scores(X))
+        """Scores: one per row for two classes, positive for classes_[1]; else one per row and class."""
+        return one_column_flat(self._scores(self._check_new(X)))
 
     def predict(self, X: Any) -> NDArray[Any]:
         """The class of the highest score."""
-        scores = self.decision_function(X)
-        return labels(self.classes_, scores)
+        X = self._check_new(X)
+        step = max(1, _SCORES_AT_ONCE // self.classes_.size)
+        blocks = [X] if X.shape[0] <= step else (X[begin : begin + step] for begin in range(0, X.shape[0], step))
+        return np.concatenate([labels(self.classes_, one_column_flat(self._scores(block))) for block in blocks])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -6,8 +6,9 @@ increasing C, the α of one C giving the start of the next:
     α ← t α,   t = min(C_new / C_old, t*),   t* = Σ α_i / (2 (Σ α_i − dual(α)))
 
 C_new / C_old keeps rows at the bound there; t* is where dual(t α) is highest (for the squared hinge, at C_old), near 1
-for classes that are separated, whose α no longer grow with C. The path ends when the scores fall: the largest C are the
-dearest.
+for classes that are separated, whose α no longer grow with C. The path ends early when the scores have risen and then
+stayed below the best for three C in a row: the largest C are the dearest. A single fall says little, least of all at
+the small end, where all scores are low.
 """
 
 from __future__ import annotations
@@ -25,8 +26,9 @@ from sklearn.model_selection import check_cv
 
 from . import _core
 from .classifier import labels, one_column_flat
+from .memory import check_memory
 from .native import native_table
-from .progress import FitProgress
+from .progress import FitProgress, logger
 from .solvers import DualCD, SolveResult
 from .threads import run_tasks, thread_count
 from .training import Labelled, TrainingRows
@@ -39,6 +41,8 @@ Rows = NDArray[np.int32]
 _LOWEST_C, _HIGHEST_C = 1e-2, 1e2
 # Folds are solved to a gap so many times looser, up to the loosest: enough to rank the C.
 _LOOSER, _LOOSEST = 3.0, 0.03
+# So many C in a row must score below the best before larger ones are left out.
+_FALLS = 3
 
 
 @dataclass(frozen=True)
@@ -73,12 +77,13 @@ class Path:
 
 
 def follow(model: Any, path: Path, scoring: Scoring, progress: FitProgress, seed: int, first: int) -> Array:
-    """Run every fold and class along the path, until the scores fall; returns them, (n_Cs, n_folds).
+    """Run every fold and class along the path; returns the scores, (n_Cs, n_folds), NaN where C was not tried.
 
     `model` is the estimator, for its settings.
     """
     n_classes, interrupted = len(path.labelled.signs), threading.Event()
     n_tasks = len(path.folds) * n_classes
+    _check_memory(path)
     available = thread_count(model.n_jobs)
     tol = min(_LOOSER * model.tol, max(model.tol, _LOOSEST))
     settings = DualCD(tol, model.max_iter, solver=model.solver, n_threads=max(1, available // n_tasks))
@@ -99,9 +104,28 @@ def follow(model: Any, path: Path, scoring: Scoring, progress: FitProgress, seed
 
         run_tasks(solve, n_tasks, available, interrupted)
         scores[c] = [scoring(fold.test, at_C) for fold, at_C in zip(path.folds, values, strict=True)]
-        if _fall(scores[: c + 1]):
+        if _has_fallen(scores[: c + 1]):
             break
+    skipped = path.Cs[c + 1 :]
+    if model.verbose and skipped.size:
+        best = int(np.nanargmax(scores.mean(axis=1)))
+        logger.info(
+            "not tried: C = %s; the last %d scores lie below that of C = %.4g",
+            ", ".join(f"{C:.4g}" for C in skipped),
+            _FALLS,
+            path.Cs[best],
+        )
     return scores
+
+
+def _check_memory(path: Path) -> None:
+    """Refuse what memory does not hold: a score per row and class, and per fold as well a start for the next C."""
+    n_rows, n_problems, n_folds = path.labelled.number.size, len(path.labelled.signs), len(path.folds)
+    check_memory(
+        f"Cross-validation of {n_problems:,} classes × {n_rows:,} rows on {n_folds} folds",
+        n_rows * n_problems * (4.0 + 12.0 * n_folds),
+        "Lower the number of folds, or of classes.",
+    )
 
 
 class _HeldOut(ClassifierMixin, BaseEstimator):
@@ -175,9 +199,15 @@ class _Start:
         return beta
 
 
-def _fall(scores: Array) -> bool:
-    """Whether the last scores lie below the best ones, fold by fold, by more than chance: twice the standard error."""
-    difference = scores[scores.mean(axis=1).argmax()] - scores[-1]
+def _has_fallen(scores: Array) -> bool:
+    """Whether the scores along the path have risen, from the first, and stayed below the best at the end."""
+    best = scores[scores.mean(axis=1).argmax()]
+    return len(scores) > _FALLS and all(_is_below(row, best) for row in (scores[0], *scores[-_FALLS:]))
+
+
+def _is_below(scores: Array, best: Array) -> bool:
+    """Whether they lie below, fold by fold, by more than chance: twice the standard error of the difference."""
+    difference = best - scores
     if difference.size < 2:
         return False
     error = difference.std(ddof=1) / np.sqrt(difference.size)

@@ -9,18 +9,19 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit_context
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
 from . import kernels, pairwise, tables, validation
 from .encoding import ColumnRange, Encoder
+from .fitting import in_one_step
 from .memory import COLUMN_BYTES, check_width
 from .nystrom import KERNEL_CONSTRAINTS, fit_map
 from .points import precision_of
 from .tables.explicit import explicit_pair
 from .threads import thread_count
+from .training import random_of
 
 Array = NDArray[np.float64]
 
@@ -76,6 +77,7 @@ class AdditiveKernelMap(TransformerMixin, BaseEstimator):
             super()._validate_params()
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @in_one_step
     def fit(self, X: Any, y: Any = None) -> AdditiveKernelMap:
         """Learn the range of each column."""
         X = validation.validated(self, X)
@@ -155,8 +157,8 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     kernel, gamma, degree, coef0, n_basis, n_jobs : as for NystromSVC
     basis : {"kmeans", "l1", "leverage", "random"} or array of landmarks, default="kmeans"
         "l1" asks for class labels y.
-    random_state : int, RandomState or None, default=None
-        Seed of the landmarks.
+    random_state : int, RandomState or None, default=0
+        Seed of the landmarks; None takes NumPy's global state.
 
     Attributes
     ----------
@@ -190,7 +192,7 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         degree: float = 3.0,
         coef0: float = 1.0,
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: Any = 0,
     ) -> None:
         self.kernel = kernel
         self.gamma = gamma
@@ -202,6 +204,7 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @in_one_step
     def fit(self, X: Any, y: Any = None) -> NystromMap:
         """Choose the landmarks, and factorise the kernel between them."""
         number = None
@@ -211,7 +214,7 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
             number = validation.check_classes(self, y)[1]
         else:
             X = validation.validated(self, X)
-        self._map = fit_map(self, X, number, check_random_state(self.random_state), self.gamma)
+        self._map = fit_map(self, X, number, random_of(self), self.gamma)
         self.basis_, self.root_ = self._map.points.X, self._map.root
         self.gamma_, self.n_dropped_ = self._map.kernel.gamma, self._map.n_dropped
         return self

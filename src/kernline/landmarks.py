@@ -11,13 +11,13 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack, solve_triangular
 
+from .caching import cached_property
 from .pairwise import PairKernel
 from .points import Points, Precision, Values, precision_of
 from .threads import one_blas_thread, run_tasks
@@ -43,23 +43,23 @@ class LandmarkMap:
     n_dropped: int
 
     @classmethod
+    @one_blas_thread
     def fit(cls, kernel: PairKernel, points: Points) -> LandmarkMap:
         """Factorise K(B, B)."""
-        with one_blas_thread:
-            gram = kernel(points.X, points, np.float64)
-            diagonal = gram.diagonal()
-            usable = np.flatnonzero(diagonal > np.finfo(np.float64).tiny)
-            if not usable.size:
-                raise ValueError(
-                    f"K(b, b) is at most {diagonal.max():.3g} for every landmark b, so that nothing can be learnt. "
-                    "Check the kernel, its parameters, and that X is not all zeros."
-                )
-            scale = 1.0 / np.sqrt(diagonal[usable])
-            scaled = scale[:, None] * gram[np.ix_(usable, usable)] * scale
-            factor, pivots, rank, _ = lapack.dpstrf(scaled, tol=_NOTHING_NEW, lower=1)
-            order = pivots[:rank] - 1
-            lower = np.tril(factor[:rank, :rank])
-            root = scale[order][:, None] * solve_triangular(lower, np.eye(rank), lower=True).T
+        gram = kernel(points.X, points, np.float64)
+        diagonal = gram.diagonal()
+        usable = np.flatnonzero(diagonal > np.finfo(np.float64).tiny)
+        if not usable.size:
+            raise ValueError(
+                f"K(b, b) is at most {diagonal.max():.3g} for every landmark b, so that nothing can be learnt. "
+                "Check the kernel, its parameters, and that X is not all zeros."
+            )
+        scale = 1.0 / np.sqrt(diagonal[usable])
+        scaled = scale[:, None] * gram[np.ix_(usable, usable)] * scale
+        factor, pivots, rank, _ = lapack.dpstrf(scaled, tol=_NOTHING_NEW, lower=1)
+        order = pivots[:rank] - 1
+        lower = np.tril(factor[:rank, :rank])
+        root = scale[order][:, None] * solve_triangular(lower, np.eye(rank), lower=True).T
         kept = usable[order]
         return cls(kernel, points[kept], root, kept, len(points) - rank)
 

@@ -1,4 +1,4 @@
-"""Whether a fit can be held in memory: a kernel that lends more than it has ends the process without a word."""
+"""Whether a fit fits into memory. Linux grants more memory than it has, and kills the process that uses it."""
 
 from __future__ import annotations
 
@@ -10,6 +10,11 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None  # type: ignore[assignment]
+
 # Less than this is not worth asking the system about.
 _SMALL = 2**28
 _CONTAINER_LIMIT = "/sys/fs/cgroup/memory.max"
@@ -19,12 +24,15 @@ COLUMN_BYTES = 64
 
 
 def machine_bytes() -> float:
-    """Memory of this machine, or of the container that the process runs in."""
+    """Memory of this machine, of the container that the process runs in, or what the process may have (ulimit -v)."""
     sizes = [float("inf")]
-    with suppress(AttributeError, ValueError, OSError):  # not every system tells
+    with suppress(AttributeError, ValueError, OSError):  # not on every system
         sizes.append(float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")))
     with suppress(ValueError, OSError), open(_CONTAINER_LIMIT) as file:
         sizes.append(float(file.read()))  # or "max"
+    if resource is not None:
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        sizes.append(float(limit) if limit != resource.RLIM_INFINITY else float("inf"))
     return min(sizes)
 
 
@@ -78,6 +86,20 @@ def _limits_left() -> float:
     return left
 
 
+def exceeds_memory(needed: float) -> bool:
+    """Whether so many bytes are more than there is."""
+    return needed >= _SMALL and needed > machine_bytes()
+
+
+def check_memory(what: str, needed: float, remedy: str) -> None:
+    """Refuse what takes more bytes than there are; `what` is the subject of the message."""
+    if exceeds_memory(needed):
+        raise ValueError(
+            f"{what} would take about {needed / 2**30:.3g} GB, and {machine_bytes() / 2**30:.3g} GB are available. "
+            f"{remedy}"
+        )
+
+
 def check_width(estimator: Any, X: Any, bytes_a_column: float, n_columns: int | None = None) -> None:
     """Refuse X if a fit takes more memory than there is, and tell which row has the last column.
 
@@ -85,7 +107,7 @@ def check_width(estimator: Any, X: Any, bytes_a_column: float, n_columns: int | 
     than in X.
     """
     needed = bytes_a_column * (n_columns or X.shape[1])
-    if needed < _SMALL or needed <= machine_bytes():
+    if not exceeds_memory(needed):
         return
     where = ""
     terms = f" ({n_columns:,} with one for each level)" if n_columns and n_columns > X.shape[1] else ""

@@ -5,14 +5,14 @@ from __future__ import annotations
 import threading
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import _fit_context
 from sklearn.metrics import get_scorer_names
-from sklearn.utils import check_array, check_random_state
+from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
@@ -21,8 +21,9 @@ from . import losses, pairwise, validation
 from .classifier import OneAgainstRest
 from .cross_validation import Fold, Path, Scoring, folds_of, follow, highest, increasing
 from .encoding import EncodedData
+from .fitting import in_one_step
+from .landmark_memory import check_features, check_landmarks
 from .landmarks import LandmarkMap, blocks, run_blocks, values
-from .memory import COLUMN_BYTES, check_width
 from .native import row_norms
 from .pairwise import PairKernel
 from .points import Points
@@ -31,7 +32,7 @@ from .solvers import BlockProblems, Blockwise, SolveResult
 from .sources import with_own_indices
 from .tables import linear_pair
 from .threads import one_blas_thread, thread_count
-from .training import LARGEST, Labelled, TrainingRows, costs, intercept_constant
+from .training import LARGEST, Labelled, TrainingRows, costs, intercept_constant, random_of, seed_from
 
 Array = NDArray[np.float64]
 
@@ -92,8 +93,9 @@ class NystromSVC(OneAgainstRest):
         Where features are not stored, the solver is coordinate descent, and max_iter counts passes over the blocks.
     n_jobs : int or None, default=None
         Threads: blocks of rows, then classes, side by side. None is one, -1 all.
-    random_state : int, RandomState or None, default=None
-        Seed of the landmarks and of the order of visits. The result does not depend on `n_jobs`.
+    random_state : int, RandomState or None, default=0
+        Seed of the landmarks and of the order of visits; None takes NumPy's global state. The result does
+        not depend on `n_jobs`.
 
     Attributes
     ----------
@@ -105,7 +107,7 @@ class NystromSVC(OneAgainstRest):
     n_dropped_ : landmarks left out, as K of the others determines theirs, or is not positive definite with them.
     n_iter_, objective_, dual_gap_, history_, solver_ : as for AdditiveSVC, of the linear problem.
     gammas_, Cs_, scores_, best_score_ : what `choose` tried, the scores of the held-out rows (n_gammas, n_Cs, n_folds),
-        NaN where they had fallen already, and the mean score of the best.
+        NaN where C was not tried (as for AdditiveSVCCV), and the mean score of the best.
 
     Examples
     --------
@@ -150,7 +152,7 @@ class NystromSVC(OneAgainstRest):
         solver: str = "auto",
         class_weight: dict[Any, float] | str | None = None,
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: Any = 0,
         verbose: int = 0,
     ) -> None:
         self.kernel = kernel
@@ -173,29 +175,31 @@ class NystromSVC(OneAgainstRest):
         self.verbose = verbose
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @in_one_step
     @runs_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> NystromSVC:
         """Fit to X, (n_samples, n_features) dense or sparse, and labels y; `sample_weight` is a factor of C."""
         data = Labelled.of(self, X, y, sample_weight)
+        check_features(self, data.X.shape[0], len(data.signs), n_stored=int(self.store_features))
         for name in _CHOICE:
             self.__dict__.pop(name, None)  # what `choose` found on other data
         progress = FitProgress(self, data.names, self.max_iter, int(self.verbose))
-        with one_blas_thread:  # once: every change of it costs milliseconds
-            self._train(data, self.gamma, costs(self.C, data.weights), progress)
+        self._train(data, self.gamma, costs(self.C, data.weights), progress)
         return self
 
+    @one_blas_thread  # once: every change of the limit costs milliseconds
     def _train(self, data: Labelled, gamma: float | str, cost: Array, progress: FitProgress, first: int = 0) -> None:
         """Fit at this γ and these C_i; `first` is the number of the first problem in `progress`."""
-        random, n_threads = check_random_state(self.random_state), thread_count(self.n_jobs)
+        random, n_threads = random_of(self), thread_count(self.n_jobs)
         landmarks = fit_map(self, data.X, data.number, random, gamma)
         if self.verbose:
             kept, dropped, number = landmarks.width, landmarks.n_dropped, landmarks.kernel.gamma
             logger.info("%d landmarks, %d left out; gamma %.4g", kept, dropped, number)
-        seed = int(random.randint(2**31 - 1))
+        seed = seed_from(random)
         constant = self._intercept_constant(landmarks, data.X)
         if self.store_features:
             rows = self._rows(landmarks.features(data.X, n_threads), constant)
-            results = self._solve([rows.problem(sign, cost) for sign in data.signs], progress, seed, first)
+            results = self._solve(rows, data, cost, progress, seed, first)
         else:
             problems = self._blocks(landmarks, data, cost, constant)
             watches = [progress.problem(first + index) for index in range(len(data.signs))]
@@ -205,6 +209,7 @@ class NystromSVC(OneAgainstRest):
         progress.end(self.tol)
         self._keep(results, data.classes, landmarks)
 
+    @in_one_step
     @runs_callbacks
     def choose(
         self,
@@ -236,6 +241,7 @@ class NystromSVC(OneAgainstRest):
         if not (scoring is None or callable(scoring) or scoring in get_scorer_names()):
             raise ValueError(f"scoring: {scoring!r} is neither the name of a scorer of scikit-learn nor callable.")
         data = Labelled.of(self, X, y, sample_weight)
+        check_features(self, data.X.shape[0], len(data.signs), n_stored=2)  # the base of the kernel, too
         folds = folds_of(cv, np.ravel(np.asarray(y)), sample_weight, data)
         Cs = _CS if C is None else increasing(C, "C")
         _ = costs(Cs[0], data.weights), costs(Cs[-1], data.weights)  # refuses what float32 cannot hold
@@ -269,7 +275,7 @@ class NystromSVC(OneAgainstRest):
         progress: FitProgress,
     ) -> Array:
         """Scores of held-out rows, (n_gammas, n_Cs, n_folds)."""
-        random, n_threads = check_random_state(self.random_state), thread_count(self.n_jobs)
+        random, n_threads = random_of(self), thread_count(self.n_jobs)
         points = _landmarks(self, kernel.with_gamma(float(gammas[gammas.size // 2])), data.X, data.number, random)
         base = np.empty((data.X.shape[0], len(points)), dtype=np.float32)
         precision = kernel.with_gamma(float(gammas[-1])).precision(points)
@@ -278,7 +284,7 @@ class NystromSVC(OneAgainstRest):
             base[rows] = kernel.base(data.X[rows], points, precision)
 
         run_blocks(fill, data.X.shape[0], max(data.X.shape[1], len(points)), n_threads)
-        seed = int(random.randint(2**31 - 1))
+        seed = seed_from(random)
         scores = np.full((gammas.size, Cs.size, len(folds)), np.nan)
         n_tasks = len(folds) * len(data.names) * Cs.size
         for g, gamma in enumerate(gammas):
@@ -307,7 +313,7 @@ class NystromSVC(OneAgainstRest):
             features=lambda rows: landmarks.features(data.X[rows], n_threads),
             blocks=blocks(data.X.shape[0], landmarks.width, _BLOCK_VALUES),
             width=landmarks.width,
-            targets=data.signs,
+            targets=cast(Any, data.signs),
             cost=cost,
             intercept_square=constant,
             loss=losses.get(self.loss),
@@ -327,9 +333,11 @@ class NystromSVC(OneAgainstRest):
         check_is_fitted(self)
         return self._points.X
 
-    def _scores(self, X: Any) -> Array:
+    def _check_new(self, X: Any) -> Any:
         check_is_fitted(self)
-        X = validation.check_new_rows(self, X, self._kernel.nonnegative_for)
+        return validation.check_new_rows(self, X, self._kernel.nonnegative_for)
+
+    def _scores(self, X: Any) -> Array:
         return values(self._kernel, self._points, self.dual_coef_, X, thread_count(self.n_jobs)) + self.intercept_
 
     def __sklearn_tags__(self) -> Any:
@@ -348,9 +356,9 @@ def fit_map(
 
 def _kernel(model: Any, X: Any, gamma: float | str) -> PairKernel:
     """The model's kernel, with γ as a number."""
-    _check_width(model, X)
+    check_landmarks(model, X)
     kernel = pairwise.get(model.kernel, model.degree, model.coef0)
-    validation.check_rows(model, X, kernel.nonnegative_for)
+    validation.check_not_tiny(validation.check_rows(model, X, kernel.nonnegative_for))
     return kernel.with_gamma(kernel.scale(X, _sample(X)) if gamma == "scale" else float(gamma))
 
 
@@ -359,8 +367,7 @@ def _landmarks(
 ) -> Points:
     """The landmarks given, or those chosen."""
     if isinstance(model.basis, str):
-        with one_blas_thread:
-            return basis_of.select(model.basis, kernel, X, number, model.n_basis, random)
+        return basis_of.select(model.basis, kernel, X, number, model.n_basis, random)
     options = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "input_name": "basis"}
     given = check_array(with_own_indices(model.basis), **options)
     if given.shape[1] != X.shape[1]:
@@ -368,13 +375,6 @@ def _landmarks(
     given = validation.canonical(given)
     validation.check_rows(model, given, kernel.nonnegative_for)
     return Points.of(given, centred=not sp.issparse(X))
-
-
-def _check_width(model: Any, X: Any) -> None:
-    """Centres of k-means are dense, and it holds six times their float32 values; other landmarks are rows of X."""
-    n_basis = min(model.n_basis or basis_of.DEFAULT_SIZE, X.shape[0])
-    centred = sp.issparse(X) and isinstance(model.basis, str) and model.basis == "kmeans" and n_basis < X.shape[0]
-    check_width(model, X, COLUMN_BYTES + (6 * 4 * n_basis if centred else 0))
 
 
 def _sample(X: Any) -> Any:

@@ -17,6 +17,7 @@ from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, manhattan_distan
 
 from . import kernels
 from .points import Points, Precision, Values, plain
+from .sources import row_blocks
 
 Array = NDArray[np.float64]
 
@@ -89,7 +90,8 @@ class PairKernel:
             return svc_gamma(X)
         if self.kind == "factor":
             return _positive(1.0, float(self.with_gamma(1.0).diagonal(sample).mean()))
-        return _positive(1.0, float(self.base(sample, Points.of(sample), np.float64).mean()))
+        points = Points.of(sample)
+        return _positive(1.0, float(self.base(sample, points, np.float64).mean()) * points.size)
 
 
 def svc_gamma(X: Any) -> float:
@@ -98,18 +100,28 @@ def svc_gamma(X: Any) -> float:
 
 
 def _positive(numerator: float, denominator: float) -> float:
-    """The quotient, or 1 if it is not positive and finite."""
+    """The quotient, or 1 if the denominator is not positive."""
+    if not denominator > 0.0:
+        return 1.0
     with np.errstate(all="ignore"):
-        quotient = np.float64(numerator) / np.float64(denominator)
-    return float(quotient) if np.isfinite(quotient) and quotient > 0.0 else 1.0
+        quotient = float(np.float64(numerator) / np.float64(denominator))
+    if not 0.0 < quotient < np.inf:
+        raise ValueError(
+            f"gamma='scale' would be {quotient:g}, as the values of X are too large or too small. Rescale X, for "
+            "example by sklearn.preprocessing.StandardScaler."
+        )
+    return quotient
 
 
 def _variance(X: Any) -> float:
-    if not sp.issparse(X):
-        return float(X.var(dtype=np.float64))
-    mean = X.sum(dtype=np.float64) / (X.shape[0] * X.shape[1])
-    squares = float(np.square(X.data, dtype=np.float64).sum()) / (X.shape[0] * X.shape[1])
-    return squares - mean * mean
+    n_values = X.shape[0] * X.shape[1]
+    if sp.issparse(X):
+        mean = X.sum(dtype=np.float64) / n_values
+        return float(np.square(X.data, dtype=np.float64).sum()) / n_values - float(mean * mean)
+    # In blocks, as NumPy's own takes 16 bytes per value; and row by row, whatever the layout of X.
+    blocks = list(row_blocks(X))
+    mean = sum(np.ascontiguousarray(X[rows], dtype=np.float64).sum() for rows in blocks) / n_values
+    return float(sum(np.square(np.ascontiguousarray(X[rows]) - mean).sum() for rows in blocks) / n_values)
 
 
 def _distance(kernel: PairKernel, X: Any, points: Points, dtype: Precision) -> Values:
@@ -126,18 +138,25 @@ def _decay(base: Values, rate: float) -> Values:
 
 
 def _exponential(kernel: PairKernel, base: Values, points: Points) -> Values:
-    return _decay(base, kernel.gamma)
+    return _decay(base, kernel.gamma * points.size)
 
 
 def _manhattan(kernel: PairKernel, X: Any, points: Points, dtype: Precision) -> Values:
-    return manhattan_distances(plain(X), plain(points.X)).astype(dtype, copy=False)
+    """Σ |x − b| / size, within the range of float32."""
+    distance = manhattan_distances(plain(X), plain(points.X))
+    return _in_units(distance, points, dtype)
 
 
 def _chi2_distance(kernel: PairKernel, X: Any, points: Points, dtype: Precision) -> Values:
-    """Σ (x − b)² / (x + b) = Σ x + Σ b − 2 Σ 2xb/(x + b), with the last sum computed by the core."""
-    sums = [np.asarray(part.sum(axis=1), dtype=np.float64).ravel() for part in (X, points.X)]
+    """Σ (x − b)² / (x + b) = Σ x + Σ b − 2 Σ 2xb/(x + b), with the last sum computed by the core; divided by size."""
+    sums = [np.asarray(part.sum(axis=1, dtype=np.float64)).ravel() for part in (X, points.X)]
     distance = sums[0][:, None] + sums[1] - 2.0 * kernels.Chi2()(X, points.X)
-    return np.maximum(distance, 0.0, out=distance).astype(dtype, copy=False)
+    return _in_units(np.maximum(distance, 0.0, out=distance), points, dtype)
+
+
+def _in_units(distance: Array, points: Points, dtype: Precision) -> Values:
+    with np.errstate(over="ignore"):  # infinitely far
+        return (distance / points.size).astype(dtype, copy=False)
 
 
 def _dot(kernel: PairKernel, X: Any, points: Points, dtype: Precision) -> Values:

@@ -9,12 +9,13 @@ origin, and nothing overflows. Training uses float32, prediction the precision o
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+
+from .caching import cached_property
 
 Array = NDArray[np.float64]
 Values = NDArray[Any]  # float32 or float64
@@ -50,9 +51,9 @@ class Points:
     def of(cls, X: Any, *, centred: bool = True) -> Points:
         """Landmarks with their own mean as center, and their largest magnitude as unit."""
         if not centred or sp.issparse(X):
-            return cls(X, None, _largest(X), _largest(X))
+            return cls(X, None, largest(X), largest(X))
         center = _rounded(X.mean(axis=0, dtype=np.float64))
-        return cls(X, center, _largest(X - center), _largest(X))
+        return cls(X, center, largest(X - center), largest(X))
 
     def __len__(self) -> int:
         return int(self.X.shape[0])
@@ -106,8 +107,8 @@ class Points:
 
 
 def plain(X: Any) -> Any:
-    """Rows in the form other libraries expect: floating-point numbers, 32-bit indices if they suffice."""
-    X = X if X.dtype.kind == "f" else X.astype(np.float64)
+    """Rows in the form other libraries expect: float32 or float64, 32-bit indices if they suffice."""
+    X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
     if sp.issparse(X) and X.indices.dtype != np.int32 and max(X.nnz, *X.shape) < 2**31:
         return sp.csr_array((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape)
     return X
@@ -119,8 +120,11 @@ def _rounded(center: Array) -> Array:
     return np.ldexp(digits.astype(np.float32).astype(np.float64), exponent)
 
 
-def _largest(X: Any) -> float:
-    return float(np.abs(X.data if sp.issparse(X) else X).max(initial=0.0)) or 1.0
+def largest(X: Any) -> float:
+    """The largest magnitude of a value, or 1 if all are zero."""
+    values = X.data if sp.issparse(X) else X
+    # Not by np.abs, which is negative at the lowest value of an integer type.
+    return max(float(values.max(initial=0)), -float(values.min(initial=0))) or 1.0
 
 
 def _scaled(X: Any, center: Array | None, unit: float, dtype: Precision) -> Any:
@@ -132,7 +136,8 @@ def _scaled(X: Any, center: Array | None, unit: float, dtype: Precision) -> Any:
         X = X.toarray()
     kind: Precision = np.float32 if dtype is X.dtype.type is np.float32 and 1e-30 < unit < 1e30 else np.float64
     scaled = X * kind(1.0 / unit) if center is None else (X - center.astype(kind)) * kind(1.0 / unit)
-    return np.clip(scaled, -_FARTHEST, _FARTHEST, out=scaled).astype(dtype, copy=False)
+    # Row by row in memory: the sums below, and so the last digits, do not depend on the layout of X.
+    return np.clip(scaled, -_FARTHEST, _FARTHEST, out=scaled).astype(dtype, order="C", copy=False)
 
 
 def _columns(scaled: Any) -> Any:

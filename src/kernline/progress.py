@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import logging
+import sys
 import threading
 import warnings
+from types import FrameType
 from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
@@ -36,6 +38,21 @@ def _show_log() -> None:
         logger.addHandler(handler)
     if logger.getEffectiveLevel() > logging.INFO:
         logger.setLevel(logging.INFO)
+
+
+def level_of_caller() -> int:
+    """The `stacklevel` for a warning of our caller's, such that it names the line outside this library.
+
+    Decorators of scikit-learn lie between a user's call and ours, more or fewer of them by version.
+    """
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and _library_of(frame) in ("kernline", "sklearn"):
+        level, frame = level + 1, frame.f_back
+    return level
+
+
+def _library_of(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0]
 
 
 class FitProgress:
@@ -71,7 +88,7 @@ class FitProgress:
                 f"worst, {name}, has a relative gap of {relative:.2g} where tol={tol:g} was asked. Raise max_iter or "
                 "tol, or lower C, which makes the problem easier.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=level_of_caller(),
             )
 
 

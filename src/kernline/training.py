@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import check_random_state
 from sklearn.utils.class_weight import compute_class_weight
 
 from . import kernels, losses, tables, validation
@@ -24,6 +25,20 @@ LARGEST = 1e30
 
 
 @dataclass(frozen=True)
+class ClassSigns:
+    """The labels ±1 of one class against the rest, made for the rows that are asked for.
+
+    Stored, those of all classes would take 8 bytes per row and class.
+    """
+
+    number: NDArray[np.int64]  # of each row's class
+    positive: int
+
+    def __getitem__(self, rows: Any) -> Array:
+        return np.where(self.number[rows] == self.positive, 1.0, -1.0)
+
+
+@dataclass(frozen=True)
 class TrainingRows:
     """Rows as the solver reads them, and all of a problem but its signs and costs.
 
@@ -37,8 +52,8 @@ class TrainingRows:
     intercept_square: float
     loss: str
 
-    def problem(self, signs: Array, cost: Array, members: NDArray[np.int32] | None = None) -> Problem:
-        """Return the problem of labels ±1 and costs C_i, both one a row of the data, on the rows `members` alone."""
+    def problem(self, signs: ClassSigns, cost: Array, members: NDArray[np.int32] | None = None) -> Problem:
+        """Return the problem of labels ±1 and costs C_i, both one per row of the data, on the rows `members` alone."""
         rows: Any = slice(None) if members is None else members
         return Problem(
             data=self.data,
@@ -72,13 +87,14 @@ class Labelled:
     number: NDArray[np.int64]  # of each row's class
     weights: Array  # C_i / C
     names: list[str]
-    signs: list[Array]
+    signs: list[ClassSigns]
 
     @classmethod
     def of(cls, model: Any, X: Any, y: Any, sample_weight: Any) -> Labelled:
         """Check what `fit` of the estimator `model` was given."""
         X, y, weight = validation.check_training_data(model, X, y, sample_weight)
         classes, number = validation.check_classes(model, y)
+        validation.ask_about_many_classes(classes, number.size)
         weights = row_weights(model.class_weight, classes, number, weight)
         return cls(X, y, weight, classes, number, weights, *one_against_rest(classes, number))
 
@@ -138,6 +154,20 @@ def _scaled(model: Any, encoder: Encoder, data: EncodedData, pair: tables.TableP
     )
 
 
+def random_of(model: Any) -> np.random.RandomState:
+    """The model's random numbers. Those of random_state=None come from NumPy's global state, asked only once.
+
+    The global state has a lock, which a fork in another thread may leave locked in the child.
+    """
+    random = check_random_state(model.random_state)
+    return np.random.RandomState(seed_from(random)) if model.random_state is None else random
+
+
+def seed_from(random: np.random.RandomState) -> int:
+    """A seed for the core."""
+    return int(random.randint(2**31 - 1))
+
+
 def intercept_constant(model: Any, mean: float) -> float:
     """The constant that the kernel gains: intercept_scaling² times the mean of K(x, x)."""
     scaling = float(model.intercept_scaling)
@@ -147,10 +177,10 @@ def intercept_constant(model: Any, mean: float) -> float:
     return constant
 
 
-def one_against_rest(classes: NDArray[Any], number: NDArray[np.int64]) -> tuple[list[str], list[Array]]:
-    """Name and labels ±1 of each binary problem: one a class, or one in all for two classes."""
+def one_against_rest(classes: NDArray[Any], number: NDArray[np.int64]) -> tuple[list[str], list[ClassSigns]]:
+    """Name and labels ±1 of each binary problem: one per class, or a single one for two classes."""
     positive = range(classes.size) if classes.size > 2 else [1]
-    return [f"class {classes[k]}" for k in positive], [np.where(number == k, 1.0, -1.0) for k in positive]
+    return [f"class {classes[k]}" for k in positive], [ClassSigns(number, k) for k in positive]
 
 
 def row_weights(class_weight: Any, classes: NDArray[Any], number: NDArray[np.int64], weight: Array | None) -> Array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, assert_all_finite, validate_data
 
@@ -16,13 +18,17 @@ from .encoding import ColumnRange, Encoder, TermSpec
 from .encoding.terms import check_columns, nan_columns, replaced_columns
 from .gram import canonical_csr
 from .kernels import BY_NAME, AdditiveKernel
+from .progress import level_of_caller
 from .sources import plain_array, row_blocks, value_range, with_own_indices
 from .threads import thread_count
 
 Array = NDArray[np.float64]
 
-# Products of two values must stay finite, and differences too.
-LARGEST_VALUE = 1e150
+# Products of two values must stay finite, and differences too; and products of the largest must not vanish.
+LARGEST_VALUE, SMALLEST_VALUE = 1e150, 1e-150
+# With at most this many classes, y is taken for labels without a warning.
+_MANY_CLASSES = 50
+_INFINITE = (float("inf"), float("-inf"))
 # The length of a row of which float32 still holds the squared distances.
 LARGEST_IN_SQUARE = 1e18
 
@@ -129,23 +135,34 @@ def check_new_points(estimator: Any, X: Any) -> Any:
     return X
 
 
-def check_squares(estimator: Any, X: Any) -> None:
-    """Refuse values whose squared distances float32 does not hold."""
+def check_squares(estimator: Any, X: Any) -> float:
+    """Refuse values whose squared distances float32 does not hold; returns the largest magnitude."""
     largest = max(map(abs, _finite_range(estimator, X, thread_count(estimator.n_jobs))))
     if largest * np.sqrt(X.shape[1]) > LARGEST_IN_SQUARE:
         raise ValueError(
             f"{type(estimator).__name__} takes values up to about {LARGEST_IN_SQUARE / np.sqrt(X.shape[1]):.1g}; "
             f"X holds {largest:.6g}. Rescale it, for example by sklearn.preprocessing.StandardScaler."
         )
+    return largest
 
 
-def check_rows(estimator: Any, X: Any, nonnegative_for: str) -> None:
-    """Refuse values that cannot be compared with landmarks."""
+def check_not_tiny(largest: float) -> None:
+    """Refuse training data whose largest magnitude is so small that squares are zero; all zeros are fine."""
+    if 0.0 < largest < SMALLEST_VALUE:
+        raise ValueError(
+            f"The largest magnitude in X is {largest:.3g}, whose square is zero in float64; it must be at least "
+            f"{SMALLEST_VALUE:g}. Rescale X, for example by sklearn.preprocessing.MaxAbsScaler."
+        )
+
+
+def check_rows(estimator: Any, X: Any, nonnegative_for: str) -> float:
+    """Refuse values that cannot be compared with landmarks; returns the largest magnitude."""
     low, high = _finite_range(estimator, X, thread_count(getattr(estimator, "n_jobs", None)))
     if nonnegative_for and low < 0.0:
         _refuse_negative(estimator, ColumnRange.of(X), nonnegative_for, "Shift the column, or use kernel='rbf'.")
     if max(-low, high) > LARGEST_VALUE:
         raise ValueError(f"Values up to {LARGEST_VALUE:g} can be compared; X holds {max(-low, high):.6g}. Rescale it.")
+    return max(-low, high)
 
 
 def _new_rows(estimator: Any, X: Any) -> Any:
@@ -173,7 +190,10 @@ def validated(estimator: Any, X: Any, y: Any = "no_validation", **options: Any) 
 
 def canonical(X: Any) -> Any:
     """X in the form the core takes: see `canonical_csr` and `plain_array`."""
-    return canonical_csr(X) if sp.issparse(X) else plain_array(X)
+    if not sp.issparse(X):
+        return plain_array(X)
+    # SciPy does not support sparse float16: slices of such rows fail.
+    return canonical_csr(X.astype(np.float32) if X.dtype == np.float16 else X)
 
 
 def check_values(estimator: Any, found: ColumnRange, kernel: AdditiveKernel, scale: str, *, sparse: bool) -> None:
@@ -186,6 +206,8 @@ def check_values(estimator: Any, found: ColumnRange, kernel: AdditiveKernel, sca
             f"{_lowest_column(estimator, found)}. Pass a dense array (X.toarray())."
         )
     largest = np.maximum(np.abs(found.minimum), np.abs(found.maximum))
+    if kernel.name == "linear":
+        check_not_tiny(float(largest.max(initial=0.0)))
     if (kernel.name == "linear" or scale == "minmax") and largest.max(initial=0.0) > LARGEST_VALUE:
         worst = int(largest.argmax())
         raise ValueError(
@@ -219,6 +241,27 @@ def check_classes(estimator: Any, y: NDArray[Any]) -> tuple[NDArray[Any], NDArra
             f"{classes.tolist()[0]!r}."
         )
     return classes, number
+
+
+def check_class_list(estimator: Any, classes: Any) -> NDArray[Any]:
+    """The `classes` of partial_fit, in order. Values that y cannot have are refused."""
+    values = check_array(classes, ensure_2d=False, dtype=None, ensure_all_finite=False, input_name="classes")
+    missing = [value for value in values.ravel().tolist() if value is None or value != value or value in _INFINITE]
+    if values.ndim != 1 or missing:
+        got = f"{missing[0]!r} among them" if missing else f"an array of shape {values.shape}"
+        raise ValueError(f"classes: pass a list of the labels that y may have, numbers or text; got {got}.")
+    return check_classes(estimator, values)[0]
+
+
+def ask_about_many_classes(classes: NDArray[Any], n_rows: int) -> None:
+    """Warn when y does not look like class labels."""
+    if classes.size > max(_MANY_CLASSES, n_rows // 10):
+        warnings.warn(
+            f"y has {classes.size:,} distinct values in {n_rows:,} rows, and each becomes a class with a problem of "
+            "its own. Is y an identifier, or the target of a regression?",
+            UserWarning,
+            stacklevel=level_of_caller(),
+        )
 
 
 def check_known_classes(classes: NDArray[Any], y: NDArray[Any]) -> NDArray[np.int64]:

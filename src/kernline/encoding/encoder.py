@@ -26,7 +26,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
 from itertools import accumulate
 from typing import Any, Literal
 
@@ -35,6 +34,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .. import _core
+from ..caching import cached_property
 from ..kernels import AdditiveKernel
 from ..sources import sources
 from ..tables import CodeGrid, TablePair
