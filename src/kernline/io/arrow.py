@@ -14,6 +14,7 @@ from .labels import text_labels
 from .streams import Source
 
 _BATCH_ROWS = 1 << 15
+_COPY_BYTES = 1 << 22
 
 
 REMEDY = "Leave it out by columns=, make it the target=, or turn it into numbers first."
@@ -126,8 +127,16 @@ def _open_arrow(source: Source) -> tuple[list[str], _Batches]:
 
 
 def _seekable(pa: Any, source: Source) -> Any:
-    """The file itself, or what a pipe or a decompressor gives, in memory."""
-    return pa.OSFile(str(source.path)) if source.path is not None else pa.BufferReader(source.stream.read())
+    """The file itself, or the content of a pipe or decompressor, in memory that Arrow allocated.
+
+    Arrow's threads may outlive the call, and must not be the last to release a Python object: see `DelimitedTable`.
+    """
+    if source.path is not None:
+        return pa.OSFile(str(source.path))
+    content = pa.BufferOutputStream()
+    while block := source.stream.read(_COPY_BYTES):
+        content.write(block)
+    return pa.BufferReader(content.getvalue())
 
 
 def _opened(source: Source, opener: Any, argument: Any) -> Any:

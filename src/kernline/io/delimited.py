@@ -17,7 +17,7 @@ from .labels import NUMBER, labels_of
 from .streams import Source
 
 _BLOCK = 1 << 22
-_LONGEST_HEADER = 1 << 26
+_LONGEST_LINE = 1 << 26
 
 
 class DelimitedTable(Table):
@@ -25,7 +25,7 @@ class DelimitedTable(Table):
 
     def __init__(self, source: Source, delimiter: str, options: TableOptions) -> None:
         self.delimiter, self.options = delimiter, options
-        first_line = source.stream.readline(_LONGEST_HEADER).removeprefix(b"\xef\xbb\xbf")
+        first_line = source.stream.readline(_LONGEST_LINE).removeprefix(b"\xef\xbb\xbf")
         try:
             names = next(csv.reader([first_line.decode()], delimiter=delimiter, strict=True), [])
         except (UnicodeDecodeError, csv.Error) as error:
@@ -37,6 +37,7 @@ class DelimitedTable(Table):
         self.names = names if self.named else [str(j) for j in range(len(names))]
         self.lines = _Lines(b"" if self.named else first_line, source.stream, n_before=int(self.named))
         self.n_parsed = 0
+        self.n_before = 0  # rows before the current block, dropped ones too
         self.dropped: list[int] = []  # of each row that the parser left out, the rows it had kept before
         self.first_bad = 0  # its line
         try:
@@ -60,24 +61,49 @@ class DelimitedTable(Table):
         skips = self.options.skip
         number = pa.string() if skips else pa.float64()
         types = {name: pa.string() if name == self.target else number for name in self.wanted}
-        stream = io.BufferedReader(self.lines, _BLOCK)
-        try:
-            # In one thread, or errors would not tell the row.
-            for batch in arrow_csv.open_csv(
-                pa.PythonFile(stream, mode="r"),
-                arrow_csv.ReadOptions(use_threads=False, block_size=_BLOCK, column_names=self.names),
-                arrow_csv.ParseOptions(delimiter=self.delimiter, invalid_row_handler=self._drop if skips else None),
-                arrow_csv.ConvertOptions(column_types=types, include_columns=self.wanted),
-            ):
+        parse = arrow_csv.ParseOptions(delimiter=self.delimiter, invalid_row_handler=self._drop if skips else None)
+        convert = arrow_csv.ConvertOptions(column_types=types, include_columns=self.wanted)
+        for text in self._text_blocks(pa):
+            self.n_before = self.n_parsed + len(self.dropped)
+            # With several threads, errors do not name the row.
+            read = arrow_csv.ReadOptions(use_threads=False, block_size=text.size, column_names=self.names)
+            try:
+                table = arrow_csv.read_csv(pa.BufferReader(text), read, parse, convert)
+            except pa.ArrowInvalid as error:
+                explained = ValueError(self._explained(str(error)))
+                if f"{self.name}:1:" in str(explained):
+                    self._hint(explained)
+                raise explained from error
+            for batch in table.to_batches():
                 yield self._good_rows(batch) if skips else self._finite(batch)
                 self.n_parsed += batch.num_rows
-        except pa.ArrowInvalid as error:
-            if str(error) == "Empty CSV file":  # nothing but a header
+
+    def _text_blocks(self, pa: Any) -> Iterator[Any]:
+        """Whole lines, in memory that Arrow allocated.
+
+        Arrow reads its input in threads of its own, which may outlive the call. One that still needs the interpreter
+        when the process exits, to read from a Python stream or to release a Python object, aborts it. So the stream is
+        read here, and Arrow gets buffers that hold no Python object.
+        """
+        rest = b""
+        while True:
+            if len(rest) > _LONGEST_LINE:
+                raise ValueError(f"{self.name}: a line is longer than {_LONGEST_LINE:,} bytes, the most allowed.")
+            buffer = pa.allocate_buffer(max(_BLOCK, 2 * len(rest)))
+            view = memoryview(buffer).cast("B")
+            view[: len(rest)] = rest
+            n = len(rest)
+            while n < len(view) and (n_read := self.lines.readinto(view[n:])):
+                n += n_read
+            if n < len(view):  # the last line may have no end
+                if n:
+                    yield buffer.slice(0, n)
                 return
-            explained = ValueError(self._explained(str(error)))
-            if f"{self.name}:1:" in str(explained):
-                self._hint(explained)
-            raise explained from error
+            text = bytes(view)
+            end = text.rfind(b"\n") + 1 or text.rfind(b"\r", 0, -1) + 1
+            rest = text[end:]
+            if end:
+                yield buffer.slice(0, end)
 
     def _hint(self, error: ValueError) -> None:
         if not self.named and self.options.header == "auto":
@@ -97,8 +123,9 @@ class DelimitedTable(Table):
             self.first_bad, self.first_error = line, f"{self.name}:{line}: {error}"
 
     def _drop(self, row: Any) -> str:
-        self.dropped.append(row.number - 1 - len(self.dropped))
-        line = self.lines.line(row.number - 1)
+        number = self.n_before + row.number - 1
+        self.dropped.append(number - len(self.dropped))
+        line = self.lines.line(number)
         self._skip(1, line, f"expected {row.expected_columns} columns, found {row.actual_columns}")
         return "skip"
 
@@ -145,7 +172,7 @@ class DelimitedTable(Table):
     def _explained(self, message: str) -> str:
         """Arrow's message, with file, line and column in front."""
         row, column = re.search(r"Row #(\d+): ", message), re.search(r"In CSV column #(\d+): ", message)
-        place = f"{self.name}:{self.lines.line(int(row.group(1)) - 1)}" if row else self.name
+        place = f"{self.name}:{self.lines.line(self.n_before + int(row.group(1)) - 1)}" if row else self.name
         count = re.search(r"Expected (\d+) columns, got (\d+)", message)
         if count:
             return f"{place}: expected {count.group(1)} columns, found {count.group(2)}"
