@@ -244,3 +244,9 @@ def test_xz_may_be_padded_by_words_of_zeros(tmp_path):
     path.write_bytes(member + bytes(7) + member)
     with pytest.raises(ValueError, match=r"7 zeros follow a member, and only multiples of four may"):
         read(path)
+
+
+def test_a_closed_standard_input(monkeypatch):
+    monkeypatch.setattr("sys.stdin", None)
+    with pytest.raises(OSError, match="standard input is closed"):
+        kernline.io.read("-")

@@ -378,3 +378,45 @@ def test_arrays_cut_off(tmp_path, name):
     path.write_bytes(path.read_bytes()[:5000])
     with pytest.raises(ValueError, match=r"data.np"):
         read(path)
+
+
+@needs_pyarrow
+class TestDelimiter:
+    @pytest.mark.parametrize(("name", "delimiter"), [("x.csv", ";"), ("x.data", "|"), ("x.tsv", ","), ("x.csv", "\t")])
+    def test_of_any_kind(self, tmp_path, name, delimiter):
+        (tmp_path / name).write_text("a,b,c\n1,2,x\n3,4,y\n".replace(",", delimiter))
+        found = read(tmp_path / name, target="c", delimiter=delimiter)
+        np.testing.assert_array_equal(found.X, [[1, 2], [3, 4]])
+        assert (found.y.tolist(), found.feature_names) == (["x", "y"], ["a", "b"])
+
+    @pytest.mark.parametrize("delimiter", ["", ";;", "é", '"', "\n"])
+    def test_is_one_character(self, tmp_path, delimiter):
+        (tmp_path / "x.csv").write_text("a\n1\n")
+        with pytest.raises(ValueError, match="delimiter must be one ASCII character"):
+            read(tmp_path / "x.csv", delimiter=delimiter)
+
+    @pytest.mark.parametrize("name", ["x.svm", "x.npz", "x.parquet"])
+    def test_is_for_text_tables(self, tmp_path, name):
+        (tmp_path / name).write_text("1 1:1\n")
+        with pytest.raises(ValueError, match="delimiter= means nothing in a file of format"):
+            read(tmp_path / name, delimiter=";")
+
+
+@needs_pyarrow
+class TestTarget:
+    def test_its_name_is_returned(self, tmp_path):
+        (tmp_path / "x.csv").write_text("a,b\n1,x\n2,y\n")
+        for target in ("b", 1, -1):
+            assert read(tmp_path / "x.csv", target=target).target == "b"
+        assert read(tmp_path / "x.csv", columns=["a"]).target is None
+
+    def test_its_number_is_returned_where_columns_have_no_names(self, tmp_path):
+        (tmp_path / "x.csv").write_text("1,x\n2,y\n")
+        assert read(tmp_path / "x.csv", target=-1).target == 1
+
+    def test_one_that_is_not_required_may_be_missing(self, tmp_path):
+        (tmp_path / "x.csv").write_text("a,b\n1,2\n")
+        found = read(tmp_path / "x.csv", target="y", target_required=False)
+        assert (found.X.tolist(), found.y, found.target) == ([[1.0, 2.0]], None, None)
+        found = read(tmp_path / "x.csv", target="b", target_required=False)
+        assert (found.X.tolist(), found.y.tolist()) == ([[1.0]], [2])

@@ -167,7 +167,8 @@ class AdditiveSVC(OneAgainstRest):
         self.gamma_ = prepared.gamma
         self._keep_results(results)
         weights = np.stack([result.weights for result in results])
-        self.shapes_ = ShapeFunctions(prepared.encoder, prepared.pair.read, weights, self.intercept_)
+        names = getattr(self, "feature_names_in_", None)
+        self.shapes_ = ShapeFunctions(prepared.encoder, prepared.pair.read, weights, self.intercept_, names)
 
     def _scores(self, X: Any) -> Array:
         check_is_fitted(self)

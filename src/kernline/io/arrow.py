@@ -39,6 +39,8 @@ class TableOptions:
     skip: bool
     header: bool | Literal["auto"]
     dtype: Any
+    delimiter: str | None = None
+    target_required: bool = True
 
 
 class Table:
@@ -49,7 +51,7 @@ class Table:
             repeated = next(column for column in columns if columns.count(column) > 1)
             raise ValueError(f"{name}: two columns are called {repeated!r}.")
         self.name = name
-        self.target = _target(name, columns, options.target)
+        self.target = _target(name, columns, options)
         self.features = _features(name, columns, self.target, options.columns)
         self.wanted = [*self.features, *([self.target] if self.target is not None else [])]
         self.labels: list[Any] = []
@@ -154,8 +156,9 @@ def _checked(source: Source, batches: Iterator[Any]) -> Iterator[Any]:
         raise ValueError(f"{source.name}: {error}") from error
 
 
-def _target(name: str, names: list[str], target: str | int | None) -> str | None:
-    if target is None:
+def _target(name: str, names: list[str], options: TableOptions) -> str | None:
+    target = options.target
+    if target is None or (target not in names and isinstance(target, str) and not options.target_required):
         return None
     if isinstance(target, str) and target in names:
         return target

@@ -1,36 +1,254 @@
-"""Files that are either whole or not there. What is no file, a device or a pipe, is written to as it is."""
+"""Atomic writes: an output file is either complete or unchanged.
+
+The content goes to a temporary file in the same folder, which is renamed over the target once all of it is on the disk.
+Pipes, devices and files that are already open (/dev/stdout, /dev/fd/3, the file that standard output was redirected to)
+cannot be replaced: they are written to as they are.
+"""
 
 from __future__ import annotations
 
 import os
+import re
 import secrets
+import stat
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import BinaryIO
+from typing import Any, BinaryIO
+
+fcntl: Any
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None
+
+PathLike = str | os.PathLike[str]
+
+_STANDARD_STREAMS = (1, 2)
+_MOST_LINKS = 40
+_LONGEST_NAME = 255
 
 
 @contextmanager
-def replacing(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
-    """Open a file that takes the place of `path` once all of it is on the disk; after an error, nothing has changed.
+def replacing(path: PathLike) -> Iterator[BinaryIO]:
+    """Open a file that replaces `path` when the block ends; after an error, the old file is unchanged.
 
-    A device or a pipe stays what it is: nothing may take the place of /dev/null.
+    The new file has the permissions of the old one. A read-only file is not replaced: PermissionError. An OSError in
+    the block that names no file, such as that of a full disk, is given this one's name.
     """
-    if os.path.exists(path) and not os.path.isfile(path):
-        with open(path, "wb") as file:
-            yield file
+    with _errors_of(path):
+        number = open_descriptor(path)
+        if number is not None:
+            with _duplicate(number) as file:
+                yield file
+        elif os.path.exists(path) and not os.path.isfile(path):
+            with open(path, "wb") as file:
+                yield file
+        else:
+            target = os.path.realpath(path)  # a symbolic link stays one
+            _check_replaceable(path, target)
+            with _temporary(target) as file:
+                yield file
+            _sync_folder(target)
+
+
+def check_writable(path: PathLike) -> None:
+    """Raise the OSError that writing to `path` would raise, as far as it can be known without its content."""
+    number = open_descriptor(path)
+    if number is not None:
+        _check_descriptor(path, number)
         return
-    target = os.path.realpath(path)  # a link stays one
-    temporary = f"{target}.{secrets.token_hex(4)}.tmp"
     try:
-        with open(temporary, "xb") as file:
+        target = os.path.realpath(path)
+    except FileNotFoundError:  # os.getcwd
+        raise FileNotFoundError(f"{path}: the current folder has been deleted. Change to another one.") from None
+    if os.path.isdir(target):
+        raise IsADirectoryError(f"{path} is a folder; name a file in it.")
+    _check_replaceable(path, target)
+    if not os.path.exists(target) or os.path.isfile(target):
+        _check_folder(path, target)
+
+
+def open_descriptor(path: PathLike) -> int | None:
+    """The number of the open file that `path` leads to: 1 for /dev/stdout, 3 for /dev/fd/3; None for other paths.
+
+    A path to the regular file that standard output or standard error was redirected to is that stream.
+    """
+    current = os.fspath(path)
+    for _ in range(_MOST_LINKS):
+        folder, name = os.path.split(current)
+        if name.isdecimal() and os.path.realpath(folder or "/") in _descriptor_folders():
+            return int(name)
+        try:
+            current = os.path.join(folder, os.readlink(current))
+        except OSError:
+            break
+    for number in _STANDARD_STREAMS:
+        with suppress(OSError):
+            found = os.fstat(number)
+            if stat.S_ISREG(found.st_mode) and os.path.samestat(found, os.stat(path)):
+                return number
+    return None
+
+
+def _descriptor_folders() -> set[str]:
+    return {"/dev/fd", os.path.realpath("/proc/self/fd")}
+
+
+def _duplicate(number: int) -> BinaryIO:
+    """Write where the descriptor stands, as a shell's >> wants it; opening its path would begin at 0."""
+    for stream in (sys.stdout, sys.stderr):
+        if stream is not None:
+            stream.flush()
+    return os.fdopen(os.dup(number), "wb")
+
+
+def _check_descriptor(path: PathLike, number: int) -> None:
+    try:
+        os.fstat(number)
+        writable = fcntl is None or fcntl.fcntl(number, fcntl.F_GETFL) & os.O_ACCMODE != os.O_RDONLY
+    except OSError:
+        raise OSError(f"{path} is not open.") from None
+    if not writable:
+        raise OSError(f"{path} is open for reading only.")
+
+
+def _check_replaceable(path: PathLike, target: str) -> None:
+    try:
+        before = os.stat(target)
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    # A file without any write bit is meant to stay, also where root could write to it.
+    if not before.st_mode & 0o222 or not os.access(target, os.W_OK):
+        raise PermissionError(
+            f"{path} exists and is read-only (mode {stat.S_IMODE(before.st_mode):04o}). Make it writable (chmod u+w), "
+            "or name another file."
+        )
+
+
+def _check_folder(path: PathLike, target: str) -> None:
+    """Create a file and remove it: this also finds read-only file systems and full ones."""
+    folder = os.path.dirname(target)
+    if not os.path.isdir(folder):
+        where = folder if os.path.islink(path) else os.path.dirname(os.fspath(path))
+        raise FileNotFoundError(f"{path}: the folder {where} does not exist.")
+    try:
+        with _errors_of(path):
+            temporary, number = _create(target, None)
+    except PermissionError:
+        raise PermissionError(f"{path}: no permission to write into {folder}.") from None
+    os.close(number)
+    os.unlink(temporary)
+
+
+@contextmanager
+def _errors_of(path: PathLike) -> Iterator[None]:
+    """Give errors that name no file, such as that of a full disk, the name of this one."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None and error.errno is not None:
+            error.filename = os.fspath(path)
+        raise
+
+
+@contextmanager
+def _temporary(target: str) -> Iterator[BinaryIO]:
+    """A file that is renamed to `target` at the end, or removed."""
+    before = os.stat(target) if os.path.exists(target) else None
+    temporary, number = _create(target, before)
+    try:
+        with os.fdopen(number, "wb") as file:
             yield file
             file.flush()
-            os.fsync(file.fileno())
-        os.replace(temporary, target)
+            os.fsync(number)
+            if fcntl is None:  # Windows renames no open file; elsewhere the lock is held until the rename
+                file.close()
+            os.replace(temporary, target)
     except BaseException:
         with suppress(OSError):
             os.unlink(temporary)
         raise
+
+
+def _create(target: str, before: os.stat_result | None) -> tuple[str, int]:
+    """Create and lock a temporary file beside `target`; those of writers that were killed are removed first."""
+    folder, name = os.path.split(target)
+    longest = _longest_name(folder) - len(".01234567.tmp")
+    while len(os.fsencode(name)) > longest:
+        name = name[:-1]
+    _remove_stale(folder, name)
+    while True:
+        temporary = os.path.join(folder, f"{name}.{secrets.token_hex(4)}.tmp")
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
+        try:
+            number = os.open(temporary, flags, 0o666 if before is None else 0o600)
+        except OSError as error:
+            error.filename = None  # `replacing` names the target, which the user knows
+            raise
+        if _lock(number) is not False and os.fstat(number).st_nlink:
+            break
+        os.close(number)  # another process took it for a stale one before it was locked
+    if before is not None:
+        _copy_permissions(number, before)
+    return temporary, number
+
+
+def _remove_stale(folder: str, name: str) -> None:
+    """Remove temporary files whose lock nobody holds: their writer was killed."""
+    pattern = re.compile(re.escape(name) + r"\.[0-9a-f]{8}\.tmp")
+    with suppress(OSError):
+        for entry in os.listdir(folder):
+            if fcntl is not None and pattern.fullmatch(entry):
+                _remove_if_stale(os.path.join(folder, entry))
+
+
+def _remove_if_stale(temporary: str) -> None:
+    with suppress(OSError):
+        number = os.open(temporary, os.O_WRONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        try:
+            if stat.S_ISREG(os.fstat(number).st_mode) and _lock(number):
+                os.unlink(temporary)
+        finally:
+            os.close(number)
+
+
+def _lock(number: int) -> bool | None:
+    """Whether this process now holds the lock of an open file; None where the file system has no locks."""
+    if fcntl is None:
+        return None
+    try:
+        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:
+        return None
+    return True
+
+
+def _copy_permissions(number: int, before: os.stat_result) -> None:
+    """Give the new file the owner and the mode of the old one; the owner only where the system allows it."""
+    if not hasattr(os, "fchown"):  # Windows
+        return
+    mode = stat.S_IMODE(before.st_mode) & 0o777
+    with suppress(OSError):
+        os.fchown(number, -1, before.st_gid)
+    with suppress(OSError):
+        os.fchown(number, before.st_uid, -1)
+    if os.fstat(number).st_gid != before.st_gid:  # what one group was allowed is not for another
+        mode &= 0o707 | (mode & 0o007) << 3
+    with suppress(PermissionError):  # file systems without modes
+        os.fchmod(number, mode)
+
+
+def _longest_name(folder: str) -> int:
+    try:
+        return os.pathconf(folder, "PC_NAME_MAX")
+    except (OSError, ValueError, AttributeError):
+        return _LONGEST_NAME
+
+
+def _sync_folder(target: str) -> None:
     with suppress(OSError):  # some file systems have no folders to sync
         folder = os.open(os.path.dirname(target), os.O_RDONLY)
         try:

@@ -326,6 +326,8 @@ class TreeReader:
         for name, item in node["attributes"].items():
             if name in private or (is_learnt(name) and not hasattr(cls, name)):
                 setattr(model, name, self.value(item))
+        if isinstance(shapes := getattr(model, "shapes_", None), ShapeFunctions):  # names are stored once
+            model.shapes_ = shapes.with_names(getattr(model, "feature_names_in_", None))
         return model
 
     def _take(self, n_bytes: int) -> None:

@@ -44,7 +44,8 @@ class Data(NamedTuple):
 
     X is a CSR matrix (svmlight, sparse .npz), a dense array, or `EncodedData` when an encoder was given; y is None
     where there are no labels, and with ``multilabel=True`` a list of tuples. `n_skipped` counts lines left out;
-    `zero_based` tells where the indices of svmlight began, and is None for other formats.
+    `zero_based` tells where the indices of svmlight began, and is None for other formats. `target` is the column of a
+    table that y was: its name, or its number if the columns have no names.
     """
 
     X: Any
@@ -53,6 +54,7 @@ class Data(NamedTuple):
     qid: NDArray[np.int64] | None = None
     n_skipped: int = 0
     zero_based: bool | None = None
+    target: str | int | None = None
 
 
 def read(
@@ -62,6 +64,8 @@ def read(
     target: str | int | None = None,
     columns: Sequence[str] | None = None,
     header: bool | Literal["auto"] = "auto",
+    delimiter: str | None = None,
+    target_required: bool = True,
     n_features: int | None = None,
     zero_based: bool | Literal["auto"] = "auto",
     multilabel: bool = False,
@@ -82,6 +86,9 @@ def read(
     header : whether the first line of a CSV or TSV file has the names of its columns, which otherwise are "0", "1", …
         "auto": it has names if no field of it is a number, or if `target` or `columns` name a field that is none;
         numbers among texts or gaps are a first row.
+    delimiter : the character between the fields of a CSV or TSV file; None: a comma or a tab, by the format
+        With format="auto" and a name that tells nothing, the file is CSV.
+    target_required : False reads a table that has no column `target` without labels, instead of raising
     n_features : the columns of X in svmlight, where the highest index may not show
     zero_based : whether svmlight indices begin at 0; "auto": an index 0 tells, otherwise they begin at 1
     multilabel : whether svmlight rows have any number of labels, with commas between
@@ -94,7 +101,7 @@ def read(
     Returns
     -------
     Data
-        A named tuple: X, y, feature_names, qid, n_skipped, zero_based.
+        A named tuple: X, y, feature_names, qid, n_skipped, zero_based, target.
 
     Examples
     --------
@@ -113,6 +120,10 @@ def read(
         raise ValueError(f"on_error must be 'raise' or 'skip', not {on_error!r}.")
     if header not in (True, False, "auto"):
         raise ValueError(f"header must be True, False or 'auto', not {header!r}.")
+    if delimiter is not None and (len(delimiter) != 1 or not delimiter.isascii() or delimiter in '"\r\n'):
+        raise ValueError(
+            f"delimiter must be one ASCII character other than a quote or an end of line, not {delimiter!r}."
+        )
     if n_features is not None and n_features < 1:
         raise ValueError(f"n_features must be at least 1, or None for as many as there are, not {n_features}.")
     if encoder is not None and n_features not in (None, encoder.n_features):
@@ -120,26 +131,27 @@ def read(
     n_threads = thread_count(n_jobs)
     encoded = EncodedRows(encoder, n_threads) if encoder is not None else None
     with open_source(path) as source:
-        kind = format_of(source.name, format)
-        _refuse_strangers(kind, target, columns, n_features, zero_based, multilabel, header)
+        kind = format_of(source.name, format, delimiter)
+        _refuse_strangers(kind, target, columns, n_features, zero_based, multilabel, header, delimiter)
         if kind == "svmlight":
             n_columns = encoder.n_features if encoder is not None else n_features
-            options = SvmlightOptions(n_columns, zero_based, multilabel, on_error == "skip", dtype)
+            rules = SvmlightOptions(n_columns, zero_based, multilabel, on_error == "skip", dtype)
             try:
-                return _svmlight(source, options, encoded, n_threads)
+                return _svmlight(source, rules, encoded, n_threads)
             except ValueError as error:
                 if format == "auto" and format_suffix(source.name) not in _BY_SUFFIX:
                     error.add_note("The name tells no format, so svmlight was tried. Pass format= if it is another.")
                 raise
         if kind in TABLES:
-            return _table(source, kind, TableOptions(target, columns, on_error == "skip", header, dtype), encoded)
+            options = TableOptions(target, columns, on_error == "skip", header, dtype, delimiter, target_required)
+            return _table(source, kind, options, encoded)
         return _arrays(source, kind, target, dtype, encoded)
 
 
-def format_of(name: str, format: str = "auto") -> str:
-    """The format of a file: what `format` says, or its name."""
+def format_of(name: str, format: str = "auto", delimiter: str | None = None) -> str:
+    """The format of a file: what `format` says, or its name. A `delimiter` means CSV where the name tells nothing."""
     if format == "auto":
-        return _BY_SUFFIX.get(format_suffix(name), "svmlight")
+        return _BY_SUFFIX.get(format_suffix(name), "svmlight" if delimiter is None else "csv")
     kind = _ALIASES.get(format, format)
     if kind not in FORMATS:
         raise ValueError(f"format must be one of auto, {', '.join(FORMATS)}, not {format!r}.")
@@ -147,7 +159,14 @@ def format_of(name: str, format: str = "auto") -> str:
 
 
 def _refuse_strangers(
-    kind: str, target: Any, columns: Any, n_features: int | None, zero_based: Any, multilabel: bool, header: Any
+    kind: str,
+    target: Any,
+    columns: Any,
+    n_features: int | None,
+    zero_based: Any,
+    multilabel: bool,
+    header: Any,
+    delimiter: str | None,
 ) -> None:
     """A parameter that the format has no use for is a mistake."""
     given = {
@@ -157,6 +176,7 @@ def _refuse_strangers(
         "zero_based": zero_based != "auto" and kind != "svmlight",
         "multilabel": multilabel and kind != "svmlight",
         "header": header != "auto" and kind not in ("csv", "tsv"),
+        "delimiter": delimiter is not None and kind not in ("csv", "tsv"),
     }
     for name, is_stranger in given.items():
         if is_stranger:
@@ -174,7 +194,7 @@ def _table(source: Source, kind: str, options: TableOptions, encoded: EncodedRow
     table: Table
     feature_names: list[str] | None
     if kind in ("csv", "tsv"):
-        delimited = DelimitedTable(source, "," if kind == "csv" else "\t", options)
+        delimited = DelimitedTable(source, options.delimiter or ("," if kind == "csv" else "\t"), options)
         table, batches = delimited, delimited.batches()
         feature_names = table.features if delimited.named else None
     else:
@@ -187,7 +207,8 @@ def _table(source: Source, kind: str, options: TableOptions, encoded: EncodedRow
         rows.append(block)
     y = table.y()
     _warn_of_skipped(source.name, table.n_skipped, table.first_error)
-    return Data(rows.result(), y, feature_names, None, table.n_skipped)
+    target = table.target if feature_names is not None or table.target is None else int(table.target)
+    return Data(rows.result(), y, feature_names, None, table.n_skipped, target=target)
 
 
 def _arrays(source: Source, kind: str, target: Any, dtype: Any, encoded: EncodedRows | None) -> Data:

@@ -139,8 +139,11 @@ def open_source(path: PathLike) -> Iterator[Source]:
             is_file = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
             yield _source(os.fspath(path), file, Path(path) if is_file else None)
     else:
-        stream: Any = sys.stdin.buffer if isinstance(path, str | os.PathLike) else path
-        name = "standard input" if stream is sys.stdin.buffer else str(getattr(stream, "name", "stream"))
+        standard = getattr(sys.stdin, "buffer", None)  # None where it was closed before the program started
+        stream: Any = standard if isinstance(path, str | os.PathLike) else path
+        if stream is None:
+            raise OSError("standard input is closed. Name a file, or send data into it.")
+        name = "standard input" if stream is standard else str(getattr(stream, "name", "stream"))
         yield _source(name, _Undetachable(stream), None)
 
 
