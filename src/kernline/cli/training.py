@@ -14,7 +14,7 @@ from . import options as opt
 from .data import Reading, is_model
 from .errors import ExitCode, UsageError
 from .output import Output, check_writable
-from .watch import Watch, can_watch, watched
+from .watch import can_watch, watched
 
 KernelOption = typer.Option(
     "--kernel",
@@ -115,8 +115,9 @@ def train(
         svm.set_params(**({"class_weight": estimators.class_weights(class_weight, content.y)} if class_weight else {}))
         read_seconds = time.perf_counter() - begun
         out.note(f"Training {cls.__name__} on {content.X.shape[0]:,} × {content.X.shape[1]:,}")
-        watch = _fit(out, svm, content, keep)
-        _save(svm, content, target_file)
+        with watched(out, svm, keep=keep) as watch:
+            _fit(svm, content)
+            _save(svm, content, target_file)  # here, so that --keep holds to the end
         total = time.perf_counter() - begun
         record = {
             "model": str(target_file),
@@ -235,12 +236,11 @@ def _model_file(data: str, model: str | None, force: bool) -> Path:
     return path
 
 
-def _fit(out: Output, svm: Any, content: Any, keep: bool) -> Watch:
-    """Fit; returns what was seen of it, and whether Ctrl-C ended it early."""
-    with watched(out, svm, keep=keep) as watch, warnings.catch_warnings():
+def _fit(svm: Any, content: Any) -> None:
+    """Fit, and show each warning, also one that was shown before."""
+    with warnings.catch_warnings():
         warnings.simplefilter("default")
         svm.fit(content.X, content.y)
-    return watch
 
 
 def _save(svm: Any, content: Any, path: Path) -> None:
