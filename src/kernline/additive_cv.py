@@ -11,13 +11,12 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import _fit_context
-from sklearn.metrics import get_scorer_names
 from sklearn.utils import check_random_state
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 
 from . import kernels, tables
 from .additive import AdditiveSVC
-from .cross_validation import Fold, Path, Scoring, folds_of, follow, grid_of, highest
+from .cross_validation import Fold, Path, ScorerName, Scoring, folds_of, follow, grid_of, highest
 from .encoding import Scale
 from .progress import FitProgress, runs_callbacks
 from .training import Labelled, costs, prepare
@@ -74,7 +73,7 @@ class AdditiveSVCCV(AdditiveSVC):
         "kernel": [*AdditiveSVC._parameter_constraints["kernel"], list, tuple],
         "Cs": [Interval(Integral, 1, None, closed="left"), "array-like"],
         "cv": ["cv_object"],
-        "scoring": [StrOptions(set(get_scorer_names())), callable, None],
+        "scoring": [ScorerName(), callable, None],
     }
 
     def __init__(

@@ -18,9 +18,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.svm import LinearSVC
 from threadpoolctl import threadpool_limits
 
 from .pairwise import PairKernel
@@ -78,6 +76,8 @@ def _draw(X: Any, size: int, random: np.random.RandomState) -> Rows:
 
 
 def _centres(sample: Any, X: Any, n_basis: int, random: np.random.RandomState) -> Points:
+    from sklearn.cluster import KMeans  # slow to import
+
     low, high, _ = value_range(sample)
     sample = plain(sample)
     middle = np.zeros(1) if sp.issparse(sample) else sample.mean(axis=0, dtype=np.float64)
@@ -103,6 +103,8 @@ def _by_l1(
     random: np.random.RandomState,
 ) -> Points:
     """Algorithm 2. Where fewer than `n_basis` candidates get a weight, others fill up the number."""
+    from sklearn.svm import LinearSVC  # slow to import
+
     size = max(math.isqrt(X.shape[0]), _FEWEST_CANDIDATES, _CANDIDATES_EACH * (n_basis or 0))
     rows = _draw(X, size, random)
     candidates = _points(X[rows], X)

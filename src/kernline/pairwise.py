@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, manhattan_distances, pairwise_kernels
 
 from . import kernels
 from .points import Points, Precision, Values, plain
@@ -130,6 +129,8 @@ def _exponential(kernel: PairKernel, base: Values, points: Points) -> Values:
 
 
 def _manhattan(kernel: PairKernel, X: Any, points: Points, dtype: Precision) -> Values:
+    from sklearn.metrics.pairwise import manhattan_distances
+
     return manhattan_distances(plain(X), plain(points.X)).astype(dtype, copy=False)
 
 
@@ -184,8 +185,12 @@ FORMS: dict[str, tuple[Callable[..., Values], Callable[..., Values]]] = {
     "factor": (_function, _multiple),
 }
 
+# The keys of sklearn.metrics.pairwise.PAIRWISE_KERNEL_FUNCTIONS, which takes half a second to import.
+SCIKIT_LEARN_NAMES = {
+    *("additive_chi2", "chi2", "cosine", "laplacian", "linear", "poly", "polynomial", "rbf", "sigmoid"),
+}
 # Names that NystromSVC and NystromMap take.
-NAMES = sorted((set(FORMS) - {"factor"} | set(kernels.BY_NAME) | set(PAIRWISE_KERNEL_FUNCTIONS)) - _REFUSED)
+NAMES = sorted((set(FORMS) - {"factor"} | set(kernels.BY_NAME) | SCIKIT_LEARN_NAMES) - _REFUSED)
 
 
 def get(kernel: Any, degree: float = 3.0, coef0: float = 1.0) -> PairKernel:
@@ -213,4 +218,6 @@ class ScikitLearn:
 
     def __call__(self, X: Any, Y: Any) -> Any:
         """Return the Gram matrix."""
+        from sklearn.metrics.pairwise import pairwise_kernels
+
         return pairwise_kernels(X, Y, metric=self.name)

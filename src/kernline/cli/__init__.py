@@ -9,6 +9,7 @@ import sys
 from typing import Any
 
 from . import standard_streams
+from .light_imports import skip_heavy_imports
 
 
 def main() -> None:
@@ -16,6 +17,7 @@ def main() -> None:
     try:
         standard_streams.prepare()
         _handle_termination()
+        skip_heavy_imports()
         try:
             _run()
         finally:

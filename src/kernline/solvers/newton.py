@@ -26,7 +26,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 
 from .. import _core
 from ..native import native_table
@@ -269,6 +268,8 @@ class Newton:
 
 def _zero_of(slope: Callable[[float], float]) -> float:
     """Where a slope that rises from below zero at 0 crosses it, roughly; 0 if it does not begin below. Try 1 first."""
+    from scipy.optimize import brentq  # slow to import
+
     first = slope(0.0)
     if not first < 0.0:
         return 0.0
