@@ -8,8 +8,6 @@ import pytest
 
 pytest.importorskip("typer")
 
-pytestmark = pytest.mark.edge
-
 HEAVY = {
     *("pandas", "scipy.stats._stats_py", "scipy.optimize", "scipy.interpolate", "pyarrow"),
     *("sklearn.metrics", "sklearn.cluster", "sklearn.svm", "sklearn.preprocessing", "sklearn.model_selection"),
