@@ -1,5 +1,7 @@
 """Small data of the kinds Kernline is for. Nothing here is read from outside the repository."""
 
+import inspect
+import os
 import signal
 
 import numpy as np
@@ -9,7 +11,19 @@ from sklearn.datasets import dump_svmlight_file, load_digits, load_iris
 
 from kernline import kernels
 
-collect_ignore = ["fuzz"]  # programs of their own
+collect_ignore = ["fuzz", "hard"]  # programs of their own
+# Tests that depend on processes, files, signals or the environment use one of these fixtures and modules.
+_EDGE_NAMES = {"tmp_path", "tmp_path_factory", "folder", "subprocess", "signal", "threading", "multiprocessing", "fork"}
+_OTHER_SETTINGS = (
+    "COLUMNS",
+    "LINES",
+    "NO_COLOR",
+    "FORCE_COLOR",
+    "CLICOLOR_FORCE",
+    "TTY_COMPATIBLE",
+    "TERM",
+    "PYTHONWARNINGS",
+)
 
 KERNELS = [
     kernels.Chi2(),
@@ -20,10 +34,36 @@ KERNELS = [
 ]
 
 
-@pytest.fixture(scope="session", autouse=True)
-def ctrl_c_is_heard():
-    """A process started in the background may have been told to ignore it, and hands that down."""
+def pytest_collection_modifyitems(items):
+    for item in items:
+        code = getattr(inspect.unwrap(getattr(item, "function", None) or str), "__code__", None)
+        names = {*getattr(item, "fixturenames", ()), *(code.co_names if code else ())}
+        if names & _EDGE_NAMES:
+            item.add_marker("edge")
+
+
+@pytest.fixture(autouse=True)
+def default_signals():
+    """Signals that nohup, or a shell that starts a job in the background, has set to be ignored.
+
+    Tests raise SIGINT, so it gets Python's handler. SIGHUP gets one that does nothing: the tests go on after a hangup,
+    and the programs they start get the default action, as any handler is reset by exec.
+    """
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in (signal.SIGHUP, signal.SIGTERM) if hasattr(signal, "SIGHUP") else ():
+        if signal.getsignal(number) == signal.SIG_IGN:
+            signal.signal(number, lambda *_: None)
+
+
+@pytest.fixture(autouse=True)
+def plain_environment(monkeypatch):
+    """Without the user's settings, here and in the programs that tests start; a test sets what it needs.
+
+    KERNLINE_TARGET stays: it chooses the instruction set that is tested.
+    """
+    for name in os.environ:
+        if (name.startswith("KERNLINE_") and name != "KERNLINE_TARGET") or name in _OTHER_SETTINGS:
+            monkeypatch.delenv(name)
 
 
 @pytest.fixture(params=KERNELS, ids=lambda kernel: kernel.name)

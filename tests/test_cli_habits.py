@@ -1,7 +1,6 @@
 """The command line in a hurry: LIBSVM's habits, files that must not be lost, signals, and words it understands."""
 
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -240,7 +239,7 @@ class TestSignals:
         assert len(list(folder.glob("out.svm.*.tmp"))) == 1
         process.send_signal(number)
         _, told = process.communicate(timeout=60)
-        assert process.returncode == 128 + number
+        assert process.returncode == -number
         assert b"Traceback" not in told
         assert {path.name for path in folder.iterdir()} == {"iris.svm", "iris.csv"}
 
@@ -257,10 +256,3 @@ class TestSignals:
         ended = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
         assert ended.returncode == 130
         assert ended.stderr == b""
-
-    def test_a_closed_standard_output(self, folder):
-        command = [sys.executable, "-m", "kernline", "inspect", "iris.svm"]
-        ended = subprocess.run(command, stderr=subprocess.PIPE, preexec_fn=lambda: os.close(1), check=False)
-        assert ended.returncode == 1
-        assert b"standard output is closed" in ended.stderr
-        assert b"Traceback" not in ended.stderr

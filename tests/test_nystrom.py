@@ -550,3 +550,9 @@ def test_the_map_is_the_same_for_a_base_computed_before(digits):
     fitted = LandmarkMap.fit(kernel, points)
     base = kernel.base(X, points)
     np.testing.assert_allclose(fitted.features_of_base(base, 2), fitted.features(X, 1), atol=1e-4)
+
+
+def test_names_of_kernels_are_those_of_scikit_learn():
+    from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
+
+    assert set(PAIRWISE_KERNEL_FUNCTIONS) == pairwise.SCIKIT_LEARN_NAMES

@@ -11,12 +11,11 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import _fit_context
-from sklearn.metrics import get_scorer_names
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 
 from . import kernels, tables, validation
 from .additive import AdditiveSVC
-from .cross_validation import Fold, Path, Scoring, folds_of, follow, grid_of, highest
+from .cross_validation import Fold, Path, ScorerName, Scoring, folds_of, follow, grid_of, highest
 from .encoding import Scale
 from .fitting import in_one_step
 from .progress import FitProgress, runs_callbacks
@@ -75,7 +74,7 @@ class AdditiveSVCCV(AdditiveSVC):
         "kernel": [*AdditiveSVC._parameter_constraints["kernel"], list, tuple],
         "Cs": [Interval(Integral, 1, None, closed="left"), "array-like"],
         "cv": ["cv_object"],
-        "scoring": [StrOptions(set(get_scorer_names())), callable, None],
+        "scoring": [ScorerName(), callable, None],
     }
 
     def __init__(

@@ -18,9 +18,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.svm import LinearSVC
 
 from .pairwise import PairKernel
 from .points import Points, largest, plain
@@ -115,6 +113,8 @@ def _centres(sample: Any, X: Any, n_basis: int, random: np.random.RandomState) -
 
 @one_openmp_thread  # its sums would depend on the number of threads
 def _means(sample: Any, n_basis: int, random: np.random.RandomState) -> NDArray[np.float64]:
+    from sklearn.cluster import KMeans  # slow to import
+
     means = KMeans(n_basis, init="random", n_init=1, max_iter=_ROUNDS, random_state=random)
     with warnings.catch_warnings():
         # Fewer distinct rows than centres: some centres coincide, and the map leaves the copies out.
@@ -130,6 +130,8 @@ def _by_l1(
     random: np.random.RandomState,
 ) -> Points:
     """Algorithm 2. Where fewer than `n_basis` candidates get a weight, others fill up the number."""
+    from sklearn.svm import LinearSVC  # slow to import
+
     size = _n_candidates(n_basis, X.shape[0])
     rows = _draw(X, size, random)
     candidates = _points(X[rows], X)

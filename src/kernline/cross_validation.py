@@ -21,8 +21,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.metrics import get_scorer
-from sklearn.model_selection import check_cv
+from sklearn.utils._param_validation import StrOptions
 
 from . import _core
 from .classifier import labels, one_column_flat
@@ -43,6 +42,25 @@ _LOWEST_C, _HIGHEST_C = 1e-2, 1e2
 _LOOSER, _LOOSEST = 3.0, 0.03
 # So many C in a row must score below the best before larger ones are left out.
 _FALLS = 3
+
+
+class ScorerName(StrOptions):
+    """A parameter that names a scorer of scikit-learn's, whose metrics are imported only when it is checked."""
+
+    def __init__(self) -> None:
+        super().__init__(set())
+
+    def is_satisfied_by(self, val: Any) -> bool:
+        """Whether `val` is such a name."""
+        return isinstance(val, str) and val in self._names()
+
+    def __str__(self) -> str:
+        return f"a str among {{{', '.join(map(repr, self._names()))}}}"
+
+    def _names(self) -> list[str]:
+        from sklearn.metrics import get_scorer_names
+
+        return get_scorer_names()
 
 
 @dataclass(frozen=True)
@@ -169,6 +187,8 @@ class Scoring:
         return score
 
     def _by_scorer(self, model: _HeldOut, rows: Rows, weight: Array | None) -> float:
+        from sklearn.metrics import get_scorer
+
         named = isinstance(self.scoring, str)
         scorer = get_scorer(self.scoring) if named else self.scoring
         options = {"sample_weight": weight} if named and weight is not None else {}
@@ -235,6 +255,8 @@ def increasing(values: Any, name: str, allowed: str = "a list") -> Array:
 
 def folds_of(cv: Any, labels: NDArray[Any], sample_weight: Any, data: Labelled) -> list[Fold]:
     """The folds, as rows of the data that has rows of weight zero left out; the split is of the data as given."""
+    from sklearn.model_selection import check_cv
+
     classes, number = data.classes, data.number
     kept = np.ones(labels.size, dtype=bool)
     if number.size < labels.size:

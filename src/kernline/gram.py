@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.metrics.pairwise import check_pairwise_arrays
 
 from . import _core
 from .sources import plain_array, with_own_indices
@@ -24,6 +23,8 @@ _BLOCK_WORK = 5_000_000
 
 def gram_matrix(kernel: AdditiveKernel, X: Any, Y: Any = None) -> Array:
     """K(X, Y) exactly, for dense or sparse X and Y."""
+    from sklearn.metrics.pairwise import check_pairwise_arrays  # slow to import, and training needs none of it
+
     is_same = Y is None or Y is X
     X = with_own_indices(X)
     X, Y = check_pairwise_arrays(X, X if is_same else with_own_indices(Y), accept_sparse="csr", dtype=np.float64)

@@ -11,7 +11,6 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import _fit_context
-from sklearn.metrics import get_scorer_names
 from sklearn.utils import check_array
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
@@ -19,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from . import basis as basis_of
 from . import losses, pairwise, validation
 from .classifier import OneAgainstRest
-from .cross_validation import Fold, Path, Scoring, folds_of, follow, highest, increasing
+from .cross_validation import Fold, Path, ScorerName, Scoring, folds_of, follow, highest, increasing
 from .encoding import EncodedData
 from .fitting import in_one_step
 from .landmark_memory import check_features, check_landmarks
@@ -238,7 +237,7 @@ class NystromSVC(OneAgainstRest):
         cv, scoring : as for AdditiveSVCCV
         """
         self._validate_params()
-        if not (scoring is None or callable(scoring) or scoring in get_scorer_names()):
+        if not (scoring is None or callable(scoring) or ScorerName().is_satisfied_by(scoring)):
             raise ValueError(f"scoring: {scoring!r} is neither the name of a scorer of scikit-learn nor callable.")
         data = Labelled.of(self, X, y, sample_weight)
         check_features(self, data.X.shape[0], len(data.signs), n_stored=2)  # the base of the kernel, too

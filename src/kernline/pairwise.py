@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, manhattan_distances, pairwise_kernels
 
 from . import kernels
 from .points import Points, Precision, Values, plain
@@ -143,8 +142,9 @@ def _exponential(kernel: PairKernel, base: Values, points: Points) -> Values:
 
 def _manhattan(kernel: PairKernel, X: Any, points: Points, dtype: Precision) -> Values:
     """Σ |x − b| / size, within the range of float32."""
-    distance = manhattan_distances(plain(X), plain(points.X))
-    return _in_units(distance, points, dtype)
+    from sklearn.metrics.pairwise import manhattan_distances
+
+    return _in_units(manhattan_distances(plain(X), plain(points.X)), points, dtype)
 
 
 def _chi2_distance(kernel: PairKernel, X: Any, points: Points, dtype: Precision) -> Values:
@@ -203,8 +203,12 @@ FORMS: dict[str, tuple[Callable[..., Values], Callable[..., Values]]] = {
     "factor": (_function, _multiple),
 }
 
-# Names accepted by NystromSVC and NystromMap.
-NAMES = sorted((set(FORMS) - {"factor"} | set(kernels.BY_NAME) | set(PAIRWISE_KERNEL_FUNCTIONS)) - _REFUSED)
+# The keys of sklearn.metrics.pairwise.PAIRWISE_KERNEL_FUNCTIONS, which takes half a second to import.
+SCIKIT_LEARN_NAMES = {
+    *("additive_chi2", "chi2", "cosine", "laplacian", "linear", "poly", "polynomial", "rbf", "sigmoid"),
+}
+# Names that NystromSVC and NystromMap take.
+NAMES = sorted((set(FORMS) - {"factor"} | set(kernels.BY_NAME) | SCIKIT_LEARN_NAMES) - _REFUSED)
 
 
 def get(kernel: Any, degree: float = 3.0, coef0: float = 1.0) -> PairKernel:
@@ -232,4 +236,6 @@ class ScikitLearn:
 
     def __call__(self, X: Any, Y: Any) -> Any:
         """Return the Gram matrix."""
+        from sklearn.metrics.pairwise import pairwise_kernels
+
         return pairwise_kernels(X, Y, metric=self.name)

@@ -186,6 +186,8 @@ def one_against_rest(classes: NDArray[Any], number: NDArray[np.int64]) -> tuple[
 def row_weights(class_weight: Any, classes: NDArray[Any], number: NDArray[np.int64], weight: Array | None) -> Array:
     """Return C_i / C = sample_weight_i · class_weight of y_i."""
     weight = np.ones(number.size) if weight is None else weight
+    if class_weight is None:  # the call below would import all of scikit-learn's preprocessing
+        return weight
     factors = compute_class_weight(class_weight, classes=classes, y=classes[number], sample_weight=weight)
     if not (factors > 0.0).all():
         raise ValueError("class_weight: every weight must be positive. To leave a class out, leave out its samples.")

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from enum import IntEnum
 
 import typer
+
+from .standard_streams import forget_stdout
 
 
 class ExitCode(IntEnum):
@@ -45,8 +49,12 @@ def explained(fail: Callable[[str, int], None]) -> Iterator[None]:
         forget_stdout()
         sys.exit(ExitCode.CLOSED_PIPE)
     except KeyboardInterrupt:
+        if threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGINT, signal.SIG_DFL)  # another Ctrl-C ends at once, without a traceback
         fail("interrupted; nothing was written", ExitCode.INTERRUPTED)
     except (ValueError, OSError, EOFError) as error:  # click would say no more than "Aborted!" of the last
+        if getattr(error, "filename", None) == "standard output":
+            forget_stdout()
         fail(as_options("\n".join([_text(error), *getattr(error, "__notes__", [])])), _code(error))
     except Exception as error:
         if os.environ.get("KERNLINE_DEBUG"):
@@ -71,11 +79,6 @@ def as_options(text: str) -> str:
     for pattern, words in _PHRASES.items():
         text = re.sub(pattern, words, text)
     return re.sub(r"(--\w+) (?=[,. ])", r"\1", text)
-
-
-def forget_stdout() -> None:
-    """Send what is left for standard output nowhere: Python would complain when it flushes it at the end."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _code(error: Exception) -> ExitCode:

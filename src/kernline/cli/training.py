@@ -16,7 +16,7 @@ from .data import Reading
 from .errors import ExitCode, UsageError
 from .model_output import model_file, save_model
 from .output import Output
-from .watch import Watch, can_watch, watched
+from .watch import can_watch, watched
 
 
 def train(
@@ -99,8 +99,9 @@ def train(
             return
         read_seconds = time.perf_counter() - begun
         out.note(f"Training {cls.__name__} on {content.X.shape[0]:,} × {content.X.shape[1]:,}")
-        watch = _fit(out, svm, content, keep)
-        save_model(svm, content, path)
+        with watched(out, svm, keep=keep) as watch:
+            _fit(svm, content)
+            save_model(svm, content, path)  # here, so that --keep holds to the end
         total = time.perf_counter() - begun
         record = {
             "model": str(path),
@@ -129,12 +130,11 @@ def _validate(out: Output, svm: Any, content: Any, folds: int, seed: int) -> Non
     out.result(record, lines)
 
 
-def _fit(out: Output, svm: Any, content: Any, keep: bool) -> Watch:
-    """Fit; returns what was seen of it, and whether Ctrl-C ended it early."""
-    with watched(out, svm, keep=keep) as watch, warnings.catch_warnings():
+def _fit(svm: Any, content: Any) -> None:
+    """Fit, and show each warning, also one that was shown before."""
+    with warnings.catch_warnings():
         warnings.simplefilter("default")
         svm.fit(content.X, content.y)
-    return watch
 
 
 def _description(svm: Any, content: Any) -> dict[str, Any]:

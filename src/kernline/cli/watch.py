@@ -19,7 +19,8 @@ class Watch:
 
     def __init__(self, out: Output) -> None:
         self.out = out
-        self.stopping = False
+        self.stopping = False  # set by Ctrl-C
+        self.stop_noted = False
         self.bar: Any = None
         self.task: Any = None
         self.n_ended, self.n_problems = 0, 0
@@ -41,7 +42,10 @@ class Watch:
                 self.bar.update(self.task, total=self.n_problems)
 
     def on_fit_task_end(self, estimator: Any, context: Any, **_: Any) -> bool:
-        """Tell of an epoch or a problem; True ends the problem here."""
+        """Report an epoch or a problem; True ends the problem here."""
+        if self.stopping and not self.stop_noted:
+            self.stop_noted = True
+            self.out.note("Stopping after this epoch; Ctrl-C again ends at once, without a model.")
         if context.parent is not None and context.max_subtasks:
             self.n_ended += 1
             self.n_cut += self.stopping
@@ -97,17 +101,25 @@ def _bar(watch: Watch) -> Iterator[None]:
 
 @contextmanager
 def _stopped_by_interrupt(watch: Watch) -> Iterator[None]:
-    if threading.current_thread() is not threading.main_thread():  # signals are not ours to handle
+    """Let the first Ctrl-C set a flag, and the second be what it usually is."""
+    if not _handles_interrupts():
         yield
         return
 
-    def stop(*_: Any) -> None:
+    def stop(number: int, frame: Any) -> None:
+        # Only a flag: the main thread may be in the middle of writing to the stream that a message would go to.
+        if watch.stopping:
+            signal.default_int_handler(number, frame)
         watch.stopping = True
-        signal.signal(signal.SIGINT, signal.default_int_handler)
-        watch.out.note("Stopping after this epoch; Ctrl-C again ends at once, without a model.")
 
     before = signal.signal(signal.SIGINT, stop)
     try:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
+
+
+def _handles_interrupts() -> bool:
+    """Whether Ctrl-C is ours to handle: not in another thread, and not where it is ignored, as in the background."""
+    is_main = threading.current_thread() is threading.main_thread()
+    return is_main and signal.getsignal(signal.SIGINT) is signal.default_int_handler

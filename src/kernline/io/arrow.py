@@ -17,7 +17,6 @@ from .streams import Source
 
 _BATCH_ROWS = 1 << 15
 
-
 REMEDY = "Leave it out by columns=, make it the target=, or turn it into numbers first."
 
 _Batches = Callable[[list[str]], Iterator[Any]]
@@ -147,11 +146,22 @@ def _open_arrow(source: Source) -> tuple[Any, _Batches]:
     return file.schema, batches
 
 
+def arrow_buffer(content: bytes | memoryview) -> Any:
+    """A copy in memory that Arrow allocated, to give to Arrow's readers.
+
+    Their threads may outlive the call. One that is the last to release a Python object when the process exits aborts
+    it.
+    """
+    buffer = pyarrow("Arrow").allocate_buffer(len(content))
+    memoryview(buffer).cast("B")[:] = content
+    return buffer
+
+
 def _seekable(source: Source, beginning: bytes, what: str) -> Any:
-    """The file itself, or what a pipe or a decompressor gives, in memory."""
+    """The file itself, or the content of a pipe or decompressor, in memory that Arrow allocated: see `arrow_buffer`."""
     pa = pyarrow(what)
     whole = source.seekable(beginning, what)
-    return pa.OSFile(str(source.path)) if source.path is not None else pa.BufferReader(whole.getbuffer())
+    return pa.OSFile(str(source.path)) if source.path is not None else pa.BufferReader(arrow_buffer(whole.getbuffer()))
 
 
 def _checked(source: Source, columns: list[str], batches: Iterator[Any]) -> Iterator[Sequence[Any]]:

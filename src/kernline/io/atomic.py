@@ -7,6 +7,7 @@ cannot be replaced: they are written to as they are.
 
 from __future__ import annotations
 
+import atexit
 import os
 import re
 import secrets
@@ -27,6 +28,9 @@ PathLike = str | os.PathLike[str]
 _STANDARD_STREAMS = (1, 2)
 _MOST_LINKS = 40
 _LONGEST_NAME = 255
+
+# Temporary files that are being written, and those whose removal was interrupted.
+_unfinished: set[str] = set()
 
 
 @contextmanager
@@ -138,7 +142,7 @@ def _check_folder(path: PathLike, target: str) -> None:
     except PermissionError:
         raise PermissionError(f"{path}: no permission to write into {folder}.") from None
     os.close(number)
-    os.unlink(temporary)
+    _discard(temporary)
 
 
 @contextmanager
@@ -166,9 +170,26 @@ def _temporary(target: str) -> Iterator[BinaryIO]:
                 file.close()
             os.replace(temporary, target)
     except BaseException:
-        with suppress(OSError):
-            os.unlink(temporary)
+        _discard(temporary)
         raise
+    _unfinished.discard(temporary)
+
+
+def discard_unfinished() -> None:
+    """Remove the temporary files of this process, for an exit that skips or interrupts the usual cleanup."""
+    for temporary in list(_unfinished):
+        _discard(temporary)
+
+
+def _discard(temporary: str) -> None:
+    with suppress(OSError):
+        os.unlink(temporary)
+    _unfinished.discard(temporary)
+
+
+atexit.register(discard_unfinished)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_unfinished.clear)  # the parent is still writing them
 
 
 def _create(target: str, before: os.stat_result | None) -> tuple[str, int]:
@@ -180,15 +201,18 @@ def _create(target: str, before: os.stat_result | None) -> tuple[str, int]:
     _remove_stale(folder, name)
     while True:
         temporary = os.path.join(folder, f"{name}.{secrets.token_hex(4)}.tmp")
+        _unfinished.add(temporary)
         flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
         try:
             number = os.open(temporary, flags, 0o666 if before is None else 0o600)
         except OSError as error:
+            _unfinished.discard(temporary)
             error.filename = None  # `replacing` names the target, which the user knows
             raise
         if _lock(number) is not False and os.fstat(number).st_nlink:
             break
         os.close(number)  # another process took it for a stale one before it was locked
+        _unfinished.discard(temporary)
     if before is not None:
         _copy_permissions(number, before)
     return temporary, number

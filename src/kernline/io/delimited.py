@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..memory import check_available
-from .arrow import REMEDY, Table, TableOptions, pyarrow
+from .arrow import REMEDY, Table, TableOptions, arrow_buffer, pyarrow
 from .labels import NUMBER, labels_of
 from .lines import LineBlock, line_blocks, open_quotes
 from .streams import Source
@@ -135,7 +135,7 @@ class DelimitedTable(Table):
         self.dropped, self.bad_rows = [], []
         # In one thread, or errors would not tell the row.
         table = arrow_csv.read_csv(
-            pa.BufferReader(text),
+            pa.BufferReader(arrow_buffer(text)),
             arrow_csv.ReadOptions(use_threads=False, block_size=len(text) + 1, column_names=self.names),
             arrow_csv.ParseOptions(delimiter=self.delimiter, invalid_row_handler=self._drop if skips else None),
             arrow_csv.ConvertOptions(column_types=types, include_columns=wanted),

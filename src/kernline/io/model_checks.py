@@ -12,7 +12,6 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
-from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 
 from .. import kernels, pairwise
 from ..encoding import TERMS, Encoder, Term
@@ -210,7 +209,7 @@ def _check_pair_kernel(kernel: Any) -> None:
     if kernel.kind != "factor":
         _require(function is None, "the kernel's function is something else.")
     elif isinstance(function, pairwise.ScikitLearn):
-        _require(function.name in PAIRWISE_KERNEL_FUNCTIONS, "the kernel's function is none of scikit-learn's.")
+        _require(function.name in pairwise.SCIKIT_LEARN_NAMES, "the kernel's function is none of scikit-learn's.")
     else:
         _check_kernel(function)
 

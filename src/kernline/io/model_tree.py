@@ -75,6 +75,12 @@ def estimators() -> dict[str, tuple[Any, tuple[str, ...]]]:
     return {cls.__name__: (cls, private) for cls, private in (ESTIMATORS | theirs).items()}
 
 
+def _estimator_named(name: Any) -> tuple[Any, tuple[str, ...]] | None:
+    """The class of an estimator and its private attributes; scikit-learn's are imported only if it is none of ours."""
+    ours = next((entry for entry in ESTIMATORS.items() if entry[0].__name__ == name), None)
+    return ours or estimators().get(name)
+
+
 class TreeWriter:
     """Turns values into what JSON holds, and puts arrays aside in `arrays`."""
 
@@ -173,7 +179,7 @@ class TreeWriter:
         return {"kind": "shapes", "weights": weights} | parts
 
     def _estimator(self, value: Any, where: str) -> Any:
-        known = estimators().get(type(value).__name__)
+        known = _estimator_named(type(value).__name__)
         if known is None or known[0] is not type(value):
             raise ValueError(
                 f"save: {where} is a {type(value).__name__}, which a model file cannot hold. It takes "
@@ -338,7 +344,7 @@ class TreeReader:
         return ShapeFunctions.of_slots(encoder, table, slots, shape, intercepts)
 
     def _estimator(self, node: Any) -> Any:
-        found = estimators().get(node["of"])
+        found = _estimator_named(node["of"])
         if found is None:
             raise DamagedFileError(f"an estimator of class {node['of']!r:.50} is not known.")
         cls, private = found

@@ -27,7 +27,6 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 
 from .. import _core
 from ..native import native_table
@@ -292,6 +291,8 @@ class Newton:
 
 def _zero_of(slope: Callable[[float], float]) -> float:
     """Approximate zero of an increasing slope that is negative at 0; 0 if it is not negative there. Tries 1 first."""
+    from scipy.optimize import brentq  # slow to import
+
     first = slope(0.0)
     if not first < 0.0:
         return 0.0

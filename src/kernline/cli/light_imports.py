@@ -1,0 +1,31 @@
+"""A faster start: what scikit-learn imports, and no command needs.
+
+``import sklearn.base`` imports pandas, to recognise its frames, and scipy.stats, for functions that few estimators use.
+Together they took more than half the time of training on a hundred rows.
+"""
+
+from __future__ import annotations
+
+import sys
+from importlib.machinery import ModuleSpec, PathFinder
+from importlib.util import LazyLoader
+from typing import Any
+
+
+class _HeavyModules:
+    """A finder of modules to which pandas is not installed, and scipy.stats is loaded at its first use."""
+
+    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+        if name == "pandas":
+            raise ModuleNotFoundError("the command line does not use pandas", name=name)
+        if name != "scipy.stats":
+            return None
+        spec = PathFinder.find_spec(name, path)
+        if spec is not None and spec.loader is not None:
+            spec.loader = LazyLoader(spec.loader)
+        return spec
+
+
+def skip_heavy_imports() -> None:
+    """Leave them out of this process, which belongs to the command line alone."""
+    sys.meta_path.insert(0, _HeavyModules())
