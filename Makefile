@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
-SOURCES := $(wildcard native/*.hpp native/*.cpp) CMakeLists.txt pyproject.toml
+SOURCES := $(wildcard native/*/*.hpp native/*/*.cpp) CMakeLists.txt pyproject.toml
 
 .PHONY: help install demo test lint format bench docs sanitize fuzz fuzz-svmlight fuzz-models clean
 

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from kernline import AdditiveSVC, _core, datasets
+from kernline.estimators.training import Prepared, prepare
 from kernline.native import decision, native_table, slots_of
 from kernline.solvers.descent import core_solver
-from kernline.training import Prepared, prepare
 
 from .measure import machine, table
 

@@ -47,7 +47,7 @@ def test_a_fitted_models_curve_is_reproduced(histograms):
     dense = X.toarray() / X.toarray().max(axis=0)
     from kernline.solvers import DualCD
 
-    from .test_solver import make_problem
+    from .solvers.test_solver import make_problem
 
     problem = make_problem(dense, y, tables.Hats().build(kernels.Chi2()), gamma=1.0)
     result = DualCD(tol=1e-3, seed=0).solve(problem)

@@ -12,11 +12,11 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVR
 
 from kernline import kernels, losses, tables
-from kernline.certificate import certify, explicit_features
 from kernline.solvers import BlockProblems, Blockwise, DualCD
+from kernline.solvers.certificate import certify, explicit_features
 from kernline.solvers.descent import core_solver
 
-from .test_solver import make_problem
+from .solvers.test_solver import make_problem
 
 ALL = [
     losses.Hinge(),

@@ -13,7 +13,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.svm import SVC
 
-from kernline import BudgetedSVC, _core, merging
+from kernline import BudgetedSVC, _core
+from kernline.landmarks import merging
 from kernline.solvers import BudgetedModel, BudgetedSGD
 from kernline.solvers.budgeted_sgd import values_of
 
@@ -41,7 +42,7 @@ average of the last iterates."""
 
 MISPRINTS = """## Misprints
 
-Derived independently, and tested against Gram matrices (`tests/test_budgeted_sgd.py`): with z = h·x_min + (1 − h)·x, as in lines 8
+Derived independently, and tested against Gram matrices (`tests/solvers/test_budgeted_sgd.py`): with z = h·x_min + (1 − h)·x, as in lines 8
 and 13 of Algorithm 1, line 5 must be m = α_min / (α + α_min). The text's ‖Δ‖² = α_i² + α_j² − α_z² + 2 k(x_i, x_j) lacks the
 factor α_i α_j in its last term. The lemma's WD has the factor (α_i + α_j)², not (α_i + α_j).
 
@@ -354,7 +355,7 @@ TEXT = """## Discussion
 tenth of a point on WEB. lookup-wd loses less than gss. It saves more time than in the paper on all data sets except IJCNN.
 
 **Our table of WD.** It holds √(WD/2)/α, where α is the smaller coefficient. This is nearly linear where WD vanishes, so lookup-wd
-almost always finds the partner that loses least (`tests/test_budgeted_sgd.py`). Bilinear interpolation of WD itself, as
+almost always finds the partner that loses least (`tests/solvers/test_budgeted_sgd.py`). Bilinear interpolation of WD itself, as
 published, is off by 3 to 4 % where the other coefficient is three hundred times larger.
 
 **Differs.** We merge less often than the paper on every data set. So does a plain NumPy version of Algorithm 1 (measured once on

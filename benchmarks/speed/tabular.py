@@ -11,10 +11,10 @@ import scipy.sparse as sp
 from sklearn.svm import LinearSVC
 
 from kernline import AdditiveSVC, datasets, kernels, tables
-from kernline.certificate import explicit_features
 from kernline.encoding import Encoder
 from kernline.native import row_norms
 from kernline.solvers import Problem
+from kernline.solvers.certificate import explicit_features
 
 from ..measure import interleave
 from .bar import Bar

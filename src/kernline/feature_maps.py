@@ -13,15 +13,16 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from . import kernels, pairwise, tables, validation
+from . import kernels, tables, validation
 from .encoding import ColumnRange, Encoder
-from .fitting import in_one_step
+from .estimators.fitting import in_one_step
+from .estimators.nystrom import KERNEL_CONSTRAINTS, fit_map
+from .estimators.training import random_of
+from .landmarks import pairwise
+from .landmarks.points import precision_of
 from .memory import COLUMN_BYTES, check_width
-from .nystrom import KERNEL_CONSTRAINTS, fit_map
-from .points import precision_of
 from .tables.explicit import explicit_pair
 from .threads import thread_count
-from .training import random_of
 
 Array = NDArray[np.float64]
 

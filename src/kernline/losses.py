@@ -18,7 +18,7 @@ of ℓ in f. The optimum has β_i = −c_i ℓ′(t_i, f(x_i)). For a label t = 
 
 The dual coordinate steps are those of Hsieh et al. (ICML 2008) for the hinges, Yu, Huang and Lin (Machine Learning,
 2011) for the logistic loss, and Ho and Lin (JMLR, 2012) for regression. These losses are also in the core
-(native/losses.hpp). A loss that is not, such as your own, is solved by Newton's method, which needs only NumPy.
+(native/loops/losses.hpp). A loss that is not, such as your own, is solved by Newton's method, which needs only NumPy.
 """
 
 from __future__ import annotations

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -18,7 +20,6 @@ from .encoding import ColumnRange, Encoder, TermSpec
 from .encoding.terms import check_columns, nan_columns, replaced_columns
 from .gram import canonical_csr
 from .kernels import BY_NAME, AdditiveKernel
-from .progress import level_of_caller
 from .sources import plain_array, row_blocks, value_range, with_own_indices
 from .threads import thread_count
 
@@ -39,7 +40,7 @@ def kernel_hint(kernel: Any, remedy: str) -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        from .pairwise import NAMES  # imports more than most need
+        from .landmarks.pairwise import NAMES  # imports more than most need
 
         asked_for = kernel if isinstance(kernel, list | tuple) else [kernel]
         others = [name for name in asked_for if isinstance(name, str) and name in NAMES and name not in BY_NAME]
@@ -278,3 +279,18 @@ def check_known_classes(classes: NDArray[Any], y: NDArray[Any]) -> NDArray[np.in
 def _column_name(estimator: Any, j: int) -> str:
     names = getattr(estimator, "feature_names_in_", None)
     return repr(str(names[j])) if names is not None else str(j)
+
+
+def level_of_caller() -> int:
+    """The `stacklevel` for a warning of our caller's, such that it names the line outside this library.
+
+    Decorators of scikit-learn lie between a user's call and ours, more or fewer of them by version.
+    """
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and _library_of(frame) in ("kernline", "sklearn"):
+        level, frame = level + 1, frame.f_back
+    return level
+
+
+def _library_of(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0]

@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 import kernline
 from kernline.encoding import TermSpec
 from kernline.feature_maps import AdditiveKernelMap, NystromMap
-from kernline.io.model_files import FORMAT, FORMAT_OF_TERMS
+from kernline.model_files.files import FORMAT, FORMAT_OF_TERMS
 
 # One term of each kind besides numbers, which a model of the name "terms" has.
 TERMS = (TermSpec("category", (0,)), TermSpec("missing", (1,)), TermSpec("pair", (2, 3), {"bins": (3, None)}))

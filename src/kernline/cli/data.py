@@ -133,7 +133,7 @@ class Reading:
 
 def _check_labels(y: Any, source: str) -> None:
     """Refuse labels that no model file holds, such as dates, before hours go into training."""
-    from ..io.tensor_file import storable
+    from ..model_files.tensor_file import storable
 
     if isinstance(y, list) or storable(y.dtype) or y.dtype.kind == "U":
         return

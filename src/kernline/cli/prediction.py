@@ -136,7 +136,7 @@ def _set_threads(svm: Any, threads: int) -> None:
 
 
 def _labels(svm: Any, values: Any) -> Any:
-    from ..classifier import labels
+    from ..estimators.one_vs_rest import labels
 
     return labels(svm.classes_, values)
 

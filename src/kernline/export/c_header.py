@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..additive import AdditiveSVC
 from ..encoding import TableTerm
+from ..estimators.additive import AdditiveSVC
 from ..io.atomic import replacing
 from ..tables import DenseTable, PowersTable
 from ..tables.pmsvm import LOG_SHIFT

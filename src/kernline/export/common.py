@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from ..additive import AdditiveSVC
 from ..encoding import Encoder, TableTerm
+from ..estimators.additive import AdditiveSVC
 from ..shapes import ShapeFunctions
 from ..tables import DenseTable
 

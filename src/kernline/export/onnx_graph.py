@@ -13,11 +13,11 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from ..additive import AdditiveSVC
-from ..budgeted import BudgetedSVC
 from ..encoding import Axis, TableTerm
+from ..estimators.additive import AdditiveSVC
+from ..estimators.budgeted import BudgetedSVC
+from ..estimators.nystrom import NystromSVC
 from ..io.atomic import replacing
-from ..nystrom import NystromSVC
 from ..shapes import ShapeFunctions
 from ..tables import DenseTable, PowersTable
 from ..tables.pmsvm import LOG_SHIFT

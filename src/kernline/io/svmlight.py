@@ -1,6 +1,6 @@
 """svmlight, the format of LIBSVM: ``label [qid:number] index:value index:value … # comment``.
 
-The core parses (native/svmlight.hpp); here bytes are brought to it in pieces, and lines that cannot be read are
+The core parses (native/host/svmlight.hpp); here bytes are brought to it in pieces, and lines that cannot be read are
 reported.
 """
 

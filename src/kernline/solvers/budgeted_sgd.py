@@ -1,6 +1,6 @@
 """Stochastic gradient descent on a budget (Wang, Crammer, Vucetic, JMLR 2012): settings, passes, and when to stop.
 
-The core makes the steps (native/budgeted.hpp). A step computes the loss before its update, so the mean over a pass
+The core makes the steps (native/loops/budgeted.hpp). A step computes the loss before its update, so the mean over a pass
 costs nothing. When it no longer falls, the fit stops.
 """
 
@@ -16,7 +16,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .. import _core, merging
+from .. import _core
+from ..landmarks import merging
 from .descent import in_slices
 
 Array = NDArray[np.float64]

@@ -1,6 +1,6 @@
 """Dual coordinate descent (Hsieh et al., ICML 2008): settings, the loop over epochs, and when to stop.
 
-The core visits rows (native/dual_cd.hpp). Each visit computes the row's share of the duality gap; their sum over an
+The core visits rows (native/loops/dual_cd.hpp). Each visit computes the row's share of the duality gap; their sum over an
 epoch is an estimate that costs nothing. When it falls below the tolerance, W is summed again from β and one pass over
 all rows computes the gap exactly.
 

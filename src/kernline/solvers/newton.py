@@ -6,7 +6,7 @@ rows. The gradient is c − Σ_i β_i φ(x_i) in the metric of the kernel, with 
     H v = v + Σ_{i in Z} σ_i φ(x_i) (φ(x_i) · s G v)
 
 sums over the rows Z where the loss is curved, σ_i = c_i ℓ″. Conjugate gradients need only products with the Hessian,
-which need only codes: no matrix of the rows' features is formed (native/products.hpp).
+which need only codes: no matrix of the rows' features is formed (native/loops/products.hpp).
 
 A loss with a kink (hinge, ε-insensitive) is solved by proximal steps on its dual (the method of multipliers,
 Rockafellar 1976). With the β of the last step, the centre, and σ_i = c_i, or more once the steps become easy,
