@@ -13,10 +13,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from . import tables
+from .array_types import Array
 from .kernels import AdditiveKernel
 from .tables import Approximation, TablePair
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,9 @@ from typing import Any, ClassVar
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit_context
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from . import kernels, tables, validation
 from .encoding import ColumnRange, Encoder
@@ -21,10 +20,9 @@ from .estimators.training import random_of
 from .landmarks import pairwise
 from .landmarks.points import precision_of
 from .memory import COLUMN_BYTES, check_width
+from .sklearn_compat import Interval, StrOptions, check_feature_names_in, fit_context
 from .tables.explicit import explicit_pair
 from .threads import thread_count
-
-Array = NDArray[np.float64]
 
 _METHODS = ("homogeneous", "chebyshev", "low-dim", "hik", "hats")
 
@@ -77,7 +75,7 @@ class AdditiveKernelMap(TransformerMixin, BaseEstimator):
         with validation.kernel_hint(self.kernel, "NystromMap"):
             super()._validate_params()
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     @in_one_step
     def fit(self, X: Any, y: Any = None) -> AdditiveKernelMap:
         """Learn the range of each column."""
@@ -127,7 +125,7 @@ class AdditiveKernelMap(TransformerMixin, BaseEstimator):
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
         """Return a name for each new feature: the old one's, and its number."""
         check_is_fitted(self)
-        names = _check_feature_names_in(self, input_features)
+        names = check_feature_names_in(self, input_features)
         return np.asarray([f"{name}_{k}" for name in names for k in range(self.n_components_)], dtype=object)
 
     def __sklearn_tags__(self) -> Any:
@@ -204,7 +202,7 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self.n_jobs = n_jobs
         self.random_state = random_state
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     @in_one_step
     def fit(self, X: Any, y: Any = None) -> NystromMap:
         """Choose the landmarks, and factorise the kernel between them."""

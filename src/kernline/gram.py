@@ -9,13 +9,13 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from . import _core
+from .array_types import Array
 from .sources import plain_array, with_own_indices
 from .threads import thread_count
 
 if TYPE_CHECKING:
     from .kernels import AdditiveKernel
 
-Array = NDArray[np.float64]
 
 # Cells of X × rows of Y in a block, per thread: about a tenth of a second for the slowest kernel.
 _BLOCK_WORK = 5_000_000

@@ -16,11 +16,10 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from .array_types import Array
 from .gram import gram_matrix
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from .array_types import Array
 
 
 @dataclass(frozen=True)

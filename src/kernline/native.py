@@ -9,10 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from . import _core
+from .array_types import Array
 from .encoding import EncodedData
 from .tables import DenseTable, NodesTable, PairTable, PowersTable, Table, TablePair
-
-Array = NDArray[np.float64]
 
 
 def native_table(table: Table) -> Any:

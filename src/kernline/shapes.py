@@ -10,16 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
-from sklearn.utils.validation import _check_feature_names
 
 from . import _core
+from .array_types import Array
 from .encoding import Encoder, TableTerm
 from .encoding.terms import column_values
 from .native import decision, native_table, slots_of, weights_in
+from .sklearn_compat import check_feature_names
 from .sources import row_blocks, sources, with_own_indices
 from .tables import Table
-
-Array = NDArray[np.float64]
 
 _NAMES_SHOWN, _NAMES_LISTED = 5, 20  # in a summary; in an error
 
@@ -174,7 +173,7 @@ class ShapeFunctions:
 
         The columns of X are checked as `predict` checks them: their number, and their names in order if both have any.
         """
-        _check_feature_names(self, X, reset=False)
+        check_feature_names(self, X, reset=False)
         finite = "allow-nan" if self.encoder.nan_columns.size else True
         columns: Any = check_array(
             with_own_indices(X), accept_sparse="csc", dtype=np.float64, input_name="X", ensure_all_finite=finite

@@ -14,16 +14,16 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_sample_weight, assert_all_finite, validate_data
+from sklearn.utils.validation import assert_all_finite, validate_data
 
+from .array_types import Array
 from .encoding import ColumnRange, Encoder, TermSpec
 from .encoding.terms import check_columns, nan_columns, replaced_columns
 from .gram import canonical_csr
 from .kernels import BY_NAME, AdditiveKernel
+from .sklearn_compat import check_sample_weight
 from .sources import plain_array, row_blocks, value_range, with_own_indices
 from .threads import thread_count
-
-Array = NDArray[np.float64]
 
 # Products of two values must stay finite, and differences too; and products of the largest must not vanish.
 LARGEST_VALUE, SMALLEST_VALUE = 1e150, 1e-150
@@ -62,7 +62,7 @@ def check_training_data(
         _check_missing(estimator, X, missing)
     if sample_weight is None:
         return X, y, None
-    weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    weight = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
     kept = weight > 0.0
     if not kept.any():
         raise ValueError("sample_weight: every weight is zero, so no sample is left to fit on.")

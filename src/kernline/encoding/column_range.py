@@ -10,9 +10,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .. import _core
+from ..array_types import Array
 from ..sources import sources
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -34,6 +34,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .. import _core
+from ..array_types import Array
 from ..caching import cached_property
 from ..kernels import AdditiveKernel
 from ..sources import sources
@@ -43,7 +44,6 @@ from .encoded_data import EncodedData
 from .ranks import NO_EDGES, rank_edges
 from .terms import Cells, NumberTerm, Term, TermSpec, column_values, fit_terms, nan_columns, replaced_columns
 
-Array = NDArray[np.float64]
 Scale = Literal["max", "minmax", "rank"]
 Numbers = Literal["affine", "rank"]
 

@@ -9,10 +9,11 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from ..array_types import Array
+
 if TYPE_CHECKING:
     from .column_range import ColumnRange
 
-Array = NDArray[np.float64]
 
 # Rows looked at: quantiles of more differ by less than a code.
 _RANK_ROWS = 200_000

@@ -28,7 +28,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-Array = NDArray[np.float64]
+from ..array_types import Array
+
 Cells = tuple[NDArray[np.int64], Array]
 
 

@@ -8,21 +8,19 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import _fit_context
-from sklearn.utils._param_validation import Interval, Options, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from .. import kernels, tables, validation
+from ..array_types import Array
 from ..encoding import SCALES, Scale, TermSpec
 from ..shapes import ShapeFunctions
+from ..sklearn_compat import Interval, Options, StrOptions, fit_context
 from ..solvers import SolveResult
 from ..threads import thread_count
 from .fitting import in_one_step
 from .one_vs_rest import OneAgainstRest
 from .progress import FitProgress, runs_callbacks
 from .training import Labelled, Prepared, costs, prepare, random_of, seed_from
-
-Array = NDArray[np.float64]
 
 
 class AdditiveSVC(OneAgainstRest):
@@ -155,7 +153,7 @@ class AdditiveSVC(OneAgainstRest):
         with validation.kernel_hint(self.kernel, "NystromSVC (any kernel) or BudgetedSVC ('rbf')"):
             super()._validate_params()
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     @in_one_step
     @runs_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> AdditiveSVC:

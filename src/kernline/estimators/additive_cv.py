@@ -10,11 +10,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import _fit_context
-from sklearn.utils._param_validation import Interval
 
 from .. import kernels, tables, validation
 from ..encoding import Scale
+from ..sklearn_compat import Interval, fit_context
 from .additive import AdditiveSVC
 from .cross_validation import Fold, Path, ScorerName, Scoring, folds_of, follow, grid_of, highest
 from .fitting import in_one_step
@@ -118,7 +117,7 @@ class AdditiveSVCCV(AdditiveSVC):
         self.random_state = random_state
         self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     @in_one_step
     @runs_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> AdditiveSVCCV:

@@ -9,20 +9,18 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import _fit_context
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _core, validation
+from ..array_types import Array
 from ..landmarks.pairwise import svc_gamma
+from ..sklearn_compat import Interval, StrOptions, fit_context
 from ..solvers.budgeted_sgd import BudgetedModel, BudgetedSGD, PassReport, values_of
 from ..threads import run_tasks, thread_count
 from .fitting import in_one_step
 from .one_vs_rest import OneAgainstRest
 from .progress import FitProgress, runs_callbacks
 from .training import Labelled, costs, one_against_rest, random_of, row_weights, seed_from
-
-Array = NDArray[np.float64]
 
 SEARCHES = ("lookup-wd", "lookup-h", "gss", "gss-precise")
 # Support vectors are dense: a few columns with huge numbers must not ask for more memory than there is.
@@ -151,7 +149,7 @@ class BudgetedSVC(OneAgainstRest):
         self.random_state = random_state
         self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     @in_one_step
     @runs_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> BudgetedSVC:
@@ -180,7 +178,7 @@ class BudgetedSVC(OneAgainstRest):
         self.n_iter_ = np.array([len(history) for history in self.history_])
         return self
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     @in_one_step
     def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> BudgetedSVC:
         """Go on with more rows of a stream, each seen once; the first call needs all `classes` there will be."""

@@ -21,18 +21,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
-from sklearn.utils._param_validation import StrOptions
 
 from .. import _core
+from ..array_types import Array
 from ..memory import check_memory
 from ..native import native_table
+from ..sklearn_compat import StrOptions
 from ..solvers import DualCD, SolveResult
 from ..threads import run_tasks, thread_count
 from .one_vs_rest import labels, one_column_flat
 from .progress import FitProgress, logger
 from .training import Labelled, TrainingRows
 
-Array = NDArray[np.float64]
 Rows = NDArray[np.int32]
 
 # Ends of the grid of an integer `Cs`. With gamma="scale", MNIST and USPS are best near 10. Parts of covtype are best at

@@ -10,12 +10,11 @@ from typing import Any, ClassVar, cast
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import _fit_context
 from sklearn.utils import check_array
-from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from .. import losses, validation
+from ..array_types import Array
 from ..encoding import EncodedData
 from ..landmarks import pairwise
 from ..landmarks import selection as basis_of
@@ -24,6 +23,7 @@ from ..landmarks.nystrom_map import LandmarkMap, blocks, run_blocks, values
 from ..landmarks.pairwise import PairKernel
 from ..landmarks.points import Points
 from ..native import row_norms
+from ..sklearn_compat import Interval, StrOptions, fit_context
 from ..solvers import BlockProblems, Blockwise, SolveResult
 from ..sources import with_own_indices
 from ..tables import linear_pair
@@ -33,8 +33,6 @@ from .fitting import in_one_step
 from .one_vs_rest import OneAgainstRest
 from .progress import FitProgress, logger, runs_callbacks
 from .training import LARGEST, Labelled, TrainingRows, costs, intercept_constant, random_of, seed_from
-
-Array = NDArray[np.float64]
 
 # Rows looked at for the mean of K(x, x) and the like.
 _SAMPLE = 500
@@ -174,7 +172,7 @@ class NystromSVC(OneAgainstRest):
         self.random_state = random_state
         self.verbose = verbose
 
-    @_fit_context(prefer_skip_nested_validation=True)
+    @fit_context(prefer_skip_nested_validation=True)
     @in_one_step
     @runs_callbacks
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> NystromSVC:

@@ -11,12 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
+from ..array_types import Array
 from ..solvers import DualCD, SolveResult
 from ..threads import run_tasks, thread_count
 from .progress import CallbackSupportMixin, FitProgress
 from .training import Labelled, TrainingRows
-
-Array = NDArray[np.float64]
 
 # Scores that `predict` holds at once: 32 MB.
 _SCORES_AT_ONCE = 2**22

@@ -9,17 +9,8 @@ from typing import Any
 
 from sklearn.exceptions import ConvergenceWarning
 
+from ..sklearn_compat import with_callbacks
 from ..solvers import EpochReport, PassReport, SolveResult
-
-try:
-    from sklearn.callback import CallbackSupportMixin, with_callbacks
-except ImportError:  # scikit-learn before 1.9
-    with_callbacks = None
-
-    class CallbackSupportMixin:  # type: ignore[no-redef]
-        """Stands in where scikit-learn has no callbacks."""
-
-
 from ..validation import level_of_caller
 
 logger = logging.getLogger("kernline")

@@ -11,14 +11,13 @@ from sklearn.utils import check_random_state
 from sklearn.utils.class_weight import compute_class_weight
 
 from .. import kernels, losses, tables, validation
+from ..array_types import Array
 from ..encoding import ColumnRange, EncodedData, Encoder, sample_of_values
 from ..encoding.terms import replaced_columns
 from ..memory import COLUMN_BYTES, check_width
 from ..native import row_norms
 from ..solvers import Problem
 from ..threads import thread_count
-
-Array = NDArray[np.float64]
 
 # What is computed in float32 must keep clear of its limits.
 LARGEST = 1e30

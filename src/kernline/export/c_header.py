@@ -11,14 +11,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..array_types import Array
 from ..encoding import TableTerm
 from ..estimators.additive import AdditiveSVC
 from ..io.atomic import replacing
 from ..tables import DenseTable, PowersTable
 from ..tables.pmsvm import LOG_SHIFT
 from .common import additive_model, ranks_of, rows_of, terms_of, weights_of
-
-Array = NDArray[np.float64]
 
 
 def to_c(model: Any, path: str | os.PathLike[str], *, name: str | None = None) -> None:

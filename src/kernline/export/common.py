@@ -9,12 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from ..array_types import Array
 from ..encoding import Encoder, TableTerm
 from ..estimators.additive import AdditiveSVC
 from ..shapes import ShapeFunctions
 from ..tables import DenseTable
-
-Array = NDArray[np.float64]
 
 
 def additive_model(model: Any, call: str) -> AdditiveSVC:

@@ -17,16 +17,14 @@ from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..array_types import Array
 from ..encoding import Axis
 from ..encoding.terms import NumberTerm
 from ..io.atomic import replacing
 from ..shapes import ShapeFunctions
 from ..tables import DenseTable, PairTable, PowersTable
 from .common import ExportedTerm, additive_model, rows_of, terms_of
-
-Array = NDArray[np.float64]
 
 
 def to_json(model: Any, path: str | os.PathLike[str]) -> None:

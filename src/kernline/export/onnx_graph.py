@@ -13,6 +13,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
+from ..array_types import Array
 from ..encoding import Axis, TableTerm
 from ..estimators.additive import AdditiveSVC
 from ..estimators.budgeted import BudgetedSVC
@@ -22,8 +23,6 @@ from ..shapes import ShapeFunctions
 from ..tables import DenseTable, PowersTable
 from ..tables.pmsvm import LOG_SHIFT
 from .common import ranks_of, rows_of, terms_of, weights_of
-
-Array = NDArray[np.float64]
 
 _OPSET, _IR = 17, 8
 _KINDS = ("rbf", "poly", "sigmoid")

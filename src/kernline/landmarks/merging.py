@@ -22,8 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
-
-Array = NDArray[np.float64]
+from ..array_types import Array
 
 _GOLDEN = (np.sqrt(5.0) - 1.0) / 2.0
 

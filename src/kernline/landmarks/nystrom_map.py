@@ -17,12 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack, solve_triangular
 
+from ..array_types import Array
 from ..caching import cached_property
 from ..threads import one_blas_thread, run_tasks
 from .pairwise import PairKernel
 from .points import Points, Precision, Values, precision_of
-
-Array = NDArray[np.float64]
 
 # A landmark adds nothing when the others leave less than this part of K(b, b): float32 does not tell it from zero.
 _NOTHING_NEW = 2e-6

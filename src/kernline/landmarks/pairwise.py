@@ -12,13 +12,11 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from .. import kernels
+from ..array_types import Array
 from ..sources import row_blocks
 from .points import Points, Precision, Values, plain
-
-Array = NDArray[np.float64]
 
 # Two names of scikit-learn for the same kernel.
 _ALIASES = {"polynomial": "poly"}

@@ -15,9 +15,9 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from ..array_types import Array
 from ..caching import cached_property
 
-Array = NDArray[np.float64]
 Values = NDArray[Any]  # float32 or float64
 Precision = type[np.float32] | type[np.float64]
 

@@ -22,13 +22,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
+from ..array_types import Array
 from ..encoding import EncodedData
 from ..losses import Loss
 from ..tables import linear_pair
 from ..threads import run_tasks
 from .descent import core_solver, in_slices, looks_converged, negligible_share
 from .dual_cd import OnEpoch
-from .problem import Array, EpochReport, Problem, SolveResult, is_free
+from .problem import EpochReport, Problem, SolveResult, is_free
 
 # Epochs on the rows of a block, and most epochs on the rows on the margin at the end of a pass.
 _EPOCHS, _MARGIN_EPOCHS = 4, 200

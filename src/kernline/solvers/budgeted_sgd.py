@@ -1,7 +1,7 @@
 """Stochastic gradient descent on a budget (Wang, Crammer, Vucetic, JMLR 2012): settings, passes, and when to stop.
 
-The core makes the steps (native/loops/budgeted.hpp). A step computes the loss before its update, so the mean over a pass
-costs nothing. When it no longer falls, the fit stops.
+The core makes the steps (native/loops/budgeted.hpp). A step computes the loss before its update, so the mean over a
+pass costs nothing. When it no longer falls, the fit stops.
 """
 
 from __future__ import annotations
@@ -17,10 +17,9 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .. import _core
+from ..array_types import Array
 from ..landmarks import merging
 from .descent import in_slices
-
-Array = NDArray[np.float64]
 
 # The fit stops after this many passes in a row without improvement.
 _PATIENCE = 3

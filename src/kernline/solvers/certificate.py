@@ -12,14 +12,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
+from ..array_types import Array
 from ..tables import Table
 
 if TYPE_CHECKING:
     from . import Problem
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

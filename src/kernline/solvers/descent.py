@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
+from ..array_types import Array
 from ..native import native_table
-from .problem import Array, Problem
+from .problem import Problem
 
 # Seconds after which the core returns, for callbacks and Ctrl-C.
 _SLICE_SECONDS = 0.05

@@ -1,8 +1,8 @@
 """Dual coordinate descent (Hsieh et al., ICML 2008): settings, the loop over epochs, and when to stop.
 
-The core visits rows (native/loops/dual_cd.hpp). Each visit computes the row's share of the duality gap; their sum over an
-epoch is an estimate that costs nothing. When it falls below the tolerance, W is summed again from β and one pass over
-all rows computes the gap exactly.
+The core visits rows (native/loops/dual_cd.hpp). Each visit computes the row's share of the duality gap; their sum
+over an epoch is an estimate that costs nothing. When it falls below the tolerance, W is summed again from β and one
+pass over all rows computes the gap exactly.
 
 For large C, coordinate descent is slow. When the visits that it still needs would cost more than Newton's method
 (takeover.py), Newton's method takes over (newton.py) and returns its β, which the exact gap then judges like any other.
@@ -19,9 +19,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ..array_types import Array
 from . import newton
 from .descent import Descent, looks_converged
-from .problem import Array, EpochReport, Problem, SolveResult
+from .problem import EpochReport, Problem, SolveResult
 from .takeover import Takeover
 
 # Most steps of Newton's method before coordinate descent continues.

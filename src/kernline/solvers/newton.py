@@ -29,10 +29,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
+from ..array_types import Array
 from ..native import native_table
 from .problem import Problem, is_free
 
-Array = NDArray[np.float64]
 Rows = NDArray[np.int32]
 
 # Steps on one proximal problem if the objective falls: its exact solution is not worth more. Otherwise it is solved, in

@@ -8,11 +8,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..array_types import Array
 from ..encoding import EncodedData
 from ..losses import Hinge, Loss
 from ..tables import TablePair
-
-Array = NDArray[np.float64]
 
 HINGE = Hinge()
 

@@ -6,13 +6,11 @@ import math
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..array_types import Array
 from ..kernels import AdditiveKernel
 from .knots import CROWDED
 from .table import CodeGrid, DenseTable, TablePair
-
-Array = NDArray[np.float64]
 
 ANY_KERNEL = "'hats', 'plame', 'pmsvm', 'pmsvm-lut' or 'low-dim'"
 

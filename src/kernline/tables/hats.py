@@ -5,13 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..array_types import Array
 from ..kernels import AdditiveKernel
 from .knots import CROWDED, Knots, Spacing, quantile_knots
 from .table import DenseTable, TablePair
-
-Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,9 @@ from dataclasses import dataclass
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..array_types import Array
 from .table import CodeGrid, PairTable
-
-Array = NDArray[np.float64]
 
 # Spacing of the knots: crowded near zero like histogram values, or even. See docs/approximation.md.
 CROWDED, EVEN = 2.0, 1.0

@@ -10,8 +10,6 @@ from numpy.typing import NDArray
 from ..kernels import AdditiveKernel
 from .table import NodesTable, PowersTable, TablePair
 
-Array = NDArray[np.float64]
-
 LOG_SHIFT = 0.05  # the papers' ln(x + 0.05)
 AD_HOC_NODES = (0.01, 0.06, 0.75)
 

@@ -6,13 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..array_types import Array
 from ..kernels import AdditiveKernel
 from .pmsvm import LOG_SHIFT
 from .table import CodeGrid, DenseTable, TablePair
-
-Array = NDArray[np.float64]
 
 # The papers' substitute for zero.
 _ZERO = 0.001
