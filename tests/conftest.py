@@ -1,5 +1,6 @@
 """Small data of the kinds Kernline is for. Nothing here is read from outside the repository."""
 
+import inspect
 import os
 import signal
 
@@ -10,8 +11,9 @@ from sklearn.datasets import dump_svmlight_file, load_digits, load_iris
 
 from kernline import kernels
 
-collect_ignore = ["fuzz"]  # programs of their own
-
+collect_ignore = ["fuzz", "hard"]  # programs of their own
+# Tests that depend on processes, files, signals or the environment use one of these fixtures and modules.
+_EDGE_NAMES = {"tmp_path", "tmp_path_factory", "folder", "subprocess", "signal", "threading", "multiprocessing", "fork"}
 _OTHER_SETTINGS = (
     "COLUMNS",
     "LINES",
@@ -30,6 +32,14 @@ KERNELS = [
     kernels.JensenShannon(),
     kernels.PowerMean(-8.0),
 ]
+
+
+def pytest_collection_modifyitems(items):
+    for item in items:
+        code = getattr(inspect.unwrap(getattr(item, "function", None) or str), "__code__", None)
+        names = {*getattr(item, "fixturenames", ()), *(code.co_names if code else ())}
+        if names & _EDGE_NAMES:
+            item.add_marker("edge")
 
 
 @pytest.fixture(autouse=True)

@@ -169,7 +169,6 @@ class TestInput:
             ({"scoring": lambda model, X, y: np.nan}, "scoring: a score .* not a finite number"),
             ({"scoring": lambda model, X, y: model.predict(X[:5])}, "100 held-out rows together; it was asked for 5"),
         ],
-        ids=str,
     )
     def test_bad_parameters(self, histograms, options, message):
         with pytest.raises(ValueError, match=message):

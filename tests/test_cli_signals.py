@@ -21,8 +21,6 @@ from kernline.io import atomic
 from .test_cli import TestProcesses as Processes
 from .test_cli import run
 
-pytestmark = pytest.mark.edge
-
 
 class InterruptedWrite(io.RawIOBase):
     """A stream in whose first write Ctrl-C arrives."""

@@ -8,8 +8,6 @@ import pytest
 
 pytest.importorskip("typer")
 
-pytestmark = pytest.mark.edge
-
 HEAVY = {
     *("pandas", "scipy.stats._stats_py", "scipy.optimize", "scipy.interpolate", "pyarrow"),
     *("sklearn.metrics", "sklearn.cluster", "sklearn.svm", "sklearn.preprocessing", "sklearn.model_selection"),
@@ -32,6 +30,10 @@ def modules_after(arguments):
 def test_train_and_predict_import_nothing_heavy(folder):
     assert not modules_after(["train", "iris.svm", "m.kern"]) & HEAVY
     assert not modules_after(["predict", "m.kern", "iris.svm", "-q"]) & HEAVY
+
+
+def test_the_list_of_data_sets_imports_as_little(folder):
+    assert not modules_after(["datasets", "list", "-q"]) & HEAVY
 
 
 def test_tables_need_pyarrow_alone(folder):

@@ -9,8 +9,6 @@ import pytest
 pytest.importorskip("typer")
 import kernline
 
-pytestmark = pytest.mark.edge
-
 needs_full = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this system has no /dev/full")
 
 TRAIN = "train iris.svm m.kern"

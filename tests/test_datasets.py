@@ -121,7 +121,7 @@ def remote(server, tmp_path, monkeypatch):
 
 
 class TestDownloads:
-    @pytest.mark.parametrize("version", ['"one"', formatdate(usegmt=True)])
+    @pytest.mark.parametrize("version", ['"one"', formatdate(usegmt=True)], ids=["tag", "date"])
     def test_go_on_where_they_broke_off(self, server, remote, tmp_path, version):
         server.version, server.n_cut = version, 2
         told = []
