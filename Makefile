@@ -1,26 +1,26 @@
-# Each target works from a bare clone: Python 3.11 or later, a C++20 compiler and make are enough.
+# Each target works from a bare clone. Requires Python 3.11 or later, a C++20 compiler and make.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
-SOURCES := $(wildcard native/*.hpp native/*.cpp) CMakeLists.txt pyproject.toml
+SOURCES := $(wildcard native/*/*.hpp native/*/*.cpp) CMakeLists.txt pyproject.toml
 
 .PHONY: help install demo test test-hard lint format bench docs sanitize fuzz fuzz-svmlight fuzz-models clean
 
 help:
 	@echo "make demo      train on real and generated data and print a table"
-	@echo "make test      linters and tests"
-	@echo "make test-hard every command 200 times, and the tests under hostile conditions; HARD_ROUNDS=n repeats"
-	@echo "make lint      linters only"
-	@echo "make format    let ruff format the Python code"
-	@echo "make bench     measure against LinearSVC, LightGBM, EBM (KERNLINE_DATA names the folder of data sets)"
-	@echo "make docs      write the measured pages in docs/ anew"
-	@echo "make sanitize  tests with the core under AddressSanitizer and UBSan"
-	@echo "make fuzz      the svmlight parser and the model loader on made-up input, ten minutes each (needs clang)"
-	@echo "make clean     remove what the build made"
+	@echo "make test      run the linters and the tests"
+	@echo "make test-hard run every command 200 times, and the tests under hostile conditions; HARD_ROUNDS=n repeats"
+	@echo "make lint      run the linters only"
+	@echo "make format    format the Python code with ruff"
+	@echo "make bench     compare the speed with LinearSVC, LightGBM and EBM (set KERNLINE_DATA to the data folder)"
+	@echo "make docs      regenerate the measured pages in docs/"
+	@echo "make sanitize  run the tests with AddressSanitizer and UBSan"
+	@echo "make fuzz      fuzz the svmlight parser and the model loader, ten minutes each (requires clang)"
+	@echo "make clean     remove the environment and build files"
 
-# Built again only when the core or the dependencies change; Python code is used where it lies.
+# Rebuilt only when the core or the dependencies change. Python code is installed in editable mode.
 $(VENV)/installed: $(SOURCES)
 	@test -x $(BIN)/python || { echo "creating $(VENV)"; $(PYTHON) -m venv $(VENV); }
 	@echo "installing dependencies and building the core"
@@ -57,8 +57,8 @@ docs: install
 	$(BIN)/python -m benchmarks.kernel_error
 	$(BIN)/python -m benchmarks.roofline
 
-# A build of its own, in an environment of its own, so that the ordinary one stays as it is. Leaks are the
-# interpreter's and not looked for.
+# Uses a separate build and environment, so that the ordinary ones do not change. Leak detection is off: the leaks are
+# the interpreter's.
 SANITIZED := build/sanitized
 sanitize: install
 	@test -x $(SANITIZED)/bin/python || $(PYTHON) -m venv $(SANITIZED)
@@ -69,7 +69,7 @@ sanitize: install
 	LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libubsan.so)" \
 	  ASAN_OPTIONS=detect_leaks=0 $(SANITIZED)/bin/python -m pytest -x tests
 
-# New finds go to build/fuzz; those worth keeping belong into tests/fuzz/svmlight and tests/fuzz/models, kept small.
+# New inputs go to build/fuzz. Add those worth keeping to tests/fuzz/svmlight and tests/fuzz/models; keep these small.
 FUZZ_SECONDS ?= 600
 fuzz: fuzz-svmlight fuzz-models
 
@@ -79,9 +79,9 @@ fuzz-svmlight:
 	  tests/fuzz/svmlight.cpp -o build/fuzz/svmlight -pthread
 	build/fuzz/svmlight -max_total_time=$(FUZZ_SECONDS) -max_len=4096 build/fuzz/found tests/fuzz/svmlight
 
-# By atheris, in an environment of its own, with the core built so that libFuzzer sees its branches. The libFuzzer that
-# comes with AddressSanitizer is loaded first, and what hands it our own changes of files. A file may take ten seconds, and
-# no allocation a gigabyte. A stack has no names, as the program that looks them up would load all this too.
+# Uses atheris in a separate environment, with the core instrumented for libFuzzer. The libFuzzer that includes
+# AddressSanitizer is preloaded, and so is the hook for our own mutations. A file may take at most ten seconds, an allocation
+# at most a gigabyte. Stack traces have no symbols, because the symbolizer would load the preloaded libraries too.
 FUZZED := build/fuzz/env
 FUZZER = $(CURDIR)/$(FUZZED)/lib/python*/site-packages
 fuzz-models:

@@ -1,7 +1,7 @@
-"""Measurements. Each module is run by name, ``python -m benchmarks.additive``, and prints what it saw.
+"""Measurements. Run a module by name, ``python -m benchmarks.additive``, to print its results.
 
-Data sets come from `kernline.datasets`. Where KERNLINE_DATA is not set and a folder ``shared/data`` lies beside the
-checkout, that is used.
+Data sets come from `kernline.datasets`. If KERNLINE_DATA is not set, a folder ``shared/data`` next to the checkout is
+used, if it exists.
 """
 
 import os

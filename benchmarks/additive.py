@@ -1,12 +1,12 @@
 """Kernline against scikit-learn on additive kernels: ``python -m benchmarks.additive [--quick] [data sets]``.
 
-The same objective for each pair: gamma = 1, the same C, and a constant feature of value 1 as LinearSVC has. LinearSVC
-stops at tol = 0.1, LIBLINEAR's own default for the dual, the loosest in use; Kernline at its default gap of 1 %. The
-table shows how far apart the objectives end. For the chi2 peer, AdditiveChi2Sampler, the kernel itself is approximate,
-so its objective is near ours and not the same.
+Each pair has the same objective: gamma = 1, the same C, and a constant feature of value 1 as in LinearSVC. LinearSVC
+stops at tol = 0.1, LIBLINEAR's default for the dual and the loosest in use; Kernline stops at its default gap of 1 %.
+The table shows how far apart the objectives end. The chi2 peer, AdditiveChi2Sampler, approximates the kernel, so its
+objective is close to ours but not the same.
 
-One thread, contestants interleaved, best of three rounds. An epoch is a pass of the solver over the rows that are still
-active; time per non-zero and epoch divides by all rows, so rows at rest make it smaller.
+One thread, interleaved runs, best of three rounds. An epoch is a pass of the solver over the active rows. Time per
+non-zero and epoch is divided by all rows, so resting rows make it smaller.
 """
 
 from __future__ import annotations
@@ -44,7 +44,9 @@ HEADER = ["method", "fit s", "epochs", "ns/nz/epoch", "accuracy %", "objective",
 def main() -> None:
     """Parse the arguments and print a table for each data set and C."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("names", nargs="*", default=["mnist", "covtype"], help=f"of {', '.join(datasets.names())}")
+    parser.add_argument(
+        "names", nargs="*", default=["mnist", "covtype"], help=f"data sets: {', '.join(datasets.names())}"
+    )
     parser.add_argument("--quick", action="store_true", help="generated data only, one round")
     parser.add_argument("-C", type=float, nargs="+", default=[0.01, 0.1])
     parser.add_argument("--rounds", type=int, default=3)
@@ -61,7 +63,7 @@ def main() -> None:
 
 
 def nonnegative(data: Dataset) -> Dataset:
-    """Shift each column with negative values to start at zero, and bring all to [0, 1], for every contestant alike."""
+    """Shift columns with negative values to start at zero, and scale all to [0, 1], for every contestant."""
     if sp.issparse(data.X_train) or (data.X_train.min() >= 0.0 and data.X_train.max() <= 1.0):
         return data
     low, high = data.X_train.min(axis=0), data.X_train.max(axis=0)
@@ -83,7 +85,7 @@ def compare(name: str, data: Dataset, C: float, rounds: int) -> None:
 
 
 def _contestants(data: Dataset, C: float) -> dict[str, Callable[[], Any]]:
-    # The sampler wants sparse input to skip zeros, which is to its advantage on data like MNIST's.
+    # The sampler skips zeros in sparse input only, which makes it faster on data such as MNIST.
     for_sampler = data.X_train if sp.issparse(data.X_train) else sp.csr_matrix(data.X_train)
     peer = partial(LinearSVC, loss="hinge", C=C, tol=0.1, random_state=0)
     contestants: dict[str, Callable[[], Any]] = {
@@ -105,7 +107,7 @@ def _contestants(data: Dataset, C: float) -> dict[str, Callable[[], Any]]:
 
 
 def mean_norm(kernel: str, X: Any) -> float:
-    """Mean of K(x_i, x_i), to give the intercept the constant 1 that LinearSVC gives it."""
+    """Mean of K(x_i, x_i), used to give the intercept the constant 1 as in LinearSVC."""
     powers = X.power(2) if sp.issparse(X) else X**2
     return float((powers if kernel == "linear" else X).sum() / X.shape[0])
 
@@ -139,11 +141,11 @@ def objective(model: Any, data: Dataset, C: float) -> float:
 
 
 def _print_bars(runs: dict[str, Run], n_nonzero: int) -> None:
-    """The cost of an epoch of hats against one of the linear kernel, on the same rows."""
+    """The cost of an epoch of hats compared with the linear kernel, on the same rows."""
     linear, hats = runs["kernline linear"].model, runs["kernline chi2 hats"].model
     cost = [_seconds_a_first_epoch(model) for model in (linear, hats)]
     print(
-        f"\nA first epoch, all rows active: linear {1e9 * cost[0] / n_nonzero:.2f} ns a non-zero, "
+        f"\nA first epoch, all rows active: linear {1e9 * cost[0] / n_nonzero:.2f} ns per non-zero, "
         f"chi2 hats {1e9 * cost[1] / n_nonzero:.2f} ({cost[1] / cost[0]:.2f}×)"
     )
 

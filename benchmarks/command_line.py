@@ -1,8 +1,8 @@
-"""The command line, as processes of their own, for ``python -m benchmarks.io``.
+"""The command line, in separate processes, for ``python -m benchmarks.io``.
 
-The start of ``kernline --help``, and ``kernline train`` from MNIST's file to a model file, in one thread, against
-LIBLINEAR's official package (``pip install liblinear-official``) doing the same, or against its ``train`` program
-(``--liblinear train``), each with its defaults. The bars: 0.3 s to the help, and no longer than LIBLINEAR to a model.
+Times ``kernline --help``, and ``kernline train`` from MNIST's file to a model file in one thread. Training is compared
+with LIBLINEAR's official package (``pip install liblinear-official``) or its ``train`` program (``--liblinear train``),
+each with its defaults. The targets: 0.3 s for the help, and no longer than LIBLINEAR for a model.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from .measure import interleave
 
 HELP_BAR = 0.3
 
-# What LIBLINEAR's train does, by its package: read, train, save, and tell what training alone took.
+# LIBLINEAR's train, using its package: read, train, save, and report the time of training alone.
 LIBLINEAR = """
 import sys, time
 from liblinear.liblinearutil import save_model, svm_read_problem, train
@@ -37,7 +37,7 @@ save_model(sys.argv[2], model)
 
 
 def command_line(mnist: Path, rounds: int, liblinear: str | None) -> None:
-    """Measure the start, and training from file to file."""
+    """Measure the start-up, and training from file to file."""
     kernline_train = [sys.executable, "-m", "kernline", "train", "-j", "1", "-q", str(mnist)]
     peer = [liblinear, "-q"] if liblinear else [sys.executable, "-c", LIBLINEAR]
     missing = _missing(liblinear)
@@ -51,7 +51,7 @@ def command_line(mnist: Path, rounds: int, liblinear: str | None) -> None:
         accuracies = {"kernline": _accuracy(kernline.load(ours))}
         if not missing:
             accuracies["LIBLINEAR"] = _liblinear_accuracy(theirs)
-    print(f"\nkernline --help: {start.seconds:.2f} s (bar: {HELP_BAR} s {_verdict(start.seconds <= HELP_BAR)})")
+    print(f"\nkernline --help: {start.seconds:.2f} s (target: {HELP_BAR} s {_verdict(start.seconds <= HELP_BAR)})")
     print("\nMNIST, from LIBSVM file to model file")
     for name, run in runs.items():
         alone = f", of which training {float(run.model):.2f} s" if name == "LIBLINEAR" and run.model.strip() else ""
@@ -60,15 +60,15 @@ def command_line(mnist: Path, rounds: int, liblinear: str | None) -> None:
         print(f"LIBLINEAR  not measured: {missing}")
         return
     ratio = runs["LIBLINEAR"].seconds / runs["kernline"].seconds
-    print(f"LIBLINEAR takes {ratio:.2f} times as long (bar: 1× {_verdict(ratio >= 1.0)})")
+    print(f"LIBLINEAR takes {ratio:.2f} times as long (target: 1× {_verdict(ratio >= 1.0)})")
 
 
 def _missing(liblinear: str | None) -> str:
-    """What is needed to run LIBLINEAR and not there; nothing: empty."""
+    """Why LIBLINEAR cannot be run; empty if it can."""
     if liblinear:
-        return "" if shutil.which(liblinear) else f"--liblinear {liblinear} is no program here."
+        return "" if shutil.which(liblinear) else f"--liblinear {liblinear}: program not found."
     if importlib.util.find_spec("liblinear") is None:
-        return "its package is missing (pip install liblinear-official), or name its program by --liblinear train."
+        return "its package is missing. Run pip install liblinear-official, or pass --liblinear PROGRAM."
     return ""
 
 
@@ -87,7 +87,7 @@ def _accuracy(model: Any) -> float:
 
 
 def _liblinear_accuracy(path: Path) -> float:
-    """From the model's text: a header, whose lines name the labels and the bias, then a line of weights a feature."""
+    """Parse the model's text: a header with the labels and the bias, then one line of weights per feature."""
     header, _, weights = path.read_text().partition("\nw\n")
     labels = next(line for line in header.splitlines() if line.startswith("label ")).split()[1:]
     W = np.array([line.split() for line in weights.splitlines()], dtype=np.float64)

@@ -1,14 +1,14 @@
 """Reading svmlight files and models: ``python -m benchmarks.io [--rounds 3] [--megabytes 500] [--folder …]``.
 
-kernline.io.read with one thread and with two against scikit-learn's load_svmlight_file, interleaved, best of the
-rounds: on MNIST (fractions of 16 digits, as scikit-learn writes them: 200 MB) and on generated rows of 100 of a million
-features, values of six digits. The files lie in the page cache, so that what is measured is the parser. Before that,
-the matrices of both are compared bit by bit. "to codes" gives the encoder of a chi2 model instead of values.
+First, kernline.io.read with one and two threads against scikit-learn's load_svmlight_file, in interleaved runs, best of
+the rounds. The files are MNIST (fractions of 16 digits, as scikit-learn writes them: 200 MB) and generated rows of 100
+of a million features, with values of six digits. The files are in the page cache, so the parser is measured. The two
+matrices are compared bit by bit first. "to codes" encodes rows for a chi2 model instead of returning values.
 
-Then kernline.load against joblib.load on a model of 10,000 features and 100 classes, or 64 MB of weights;
-the bar is 50 ms.
+Second, kernline.load against joblib.load on a model of 10,000 features and 100 classes, 64 MB of weights. The target is
+50 ms.
 
-Last, the command line (benchmarks/command_line.py).
+Third, the command line (benchmarks/command_line.py).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from .measure import Run, interleave, machine, table
 PEER = "scikit-learn load_svmlight_file"
 BARS = {"kernline, one thread": 15.0, "kernline, two threads": 25.0}
 LOAD_BAR = 0.05
-HEADER = ["reader", "seconds", "processor s", "MB/s", "peak MB", "speed-up", "bar"]
+HEADER = ["reader", "seconds", "processor s", "MB/s", "peak MB", "speed-up", "target"]
 
 
 def main() -> None:
@@ -43,9 +43,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--rounds", type=int, default=3)
     parser.add_argument("--megabytes", type=int, default=500, help="size of the generated file")
-    parser.add_argument(
-        "--folder", type=Path, help="where the files are kept; without, they are written anew and removed"
-    )
+    parser.add_argument("--folder", type=Path, help="folder to keep the files in (default: a temporary one)")
     parser.add_argument("--liblinear", help="LIBLINEAR's train program, instead of its Python package")
     parser.add_argument("--only", choices=["reading", "models", "command-line"])
     options = parser.parse_args()
@@ -76,7 +74,7 @@ def write_mnist(path: Path) -> None:
 
 
 def generate(path: Path, megabytes: int) -> None:
-    """Write 20 copies of a twentieth of the size, which no cache and no branch predictor holds."""
+    """Write 20 copies of a twentieth of the size, which exceeds every cache and branch predictor."""
     rng = np.random.default_rng(0)
     rows, size = [], 0
     while size < megabytes * 50_000:
@@ -123,7 +121,7 @@ def load_models(rounds: int) -> None:
     rng = np.random.default_rng(0)
     X, y = rng.random((200, 10_000)), np.arange(200) % 100
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # one epoch is no solution, but as large as one
+        warnings.simplefilter("ignore")  # one epoch is not a solution, but the model has the same size
         model = kernline.AdditiveSVC(max_iter=1).fit(X, y)
     with tempfile.TemporaryDirectory() as folder:
         path, peer = Path(folder) / "model.kern", Path(folder) / "model.joblib"
@@ -142,11 +140,11 @@ def load_models(rounds: int) -> None:
         bar = f"{1e3 * LOAD_BAR:.0f} ms {'met' if run.seconds <= LOAD_BAR else 'MISSED'}"
         verdict = bar if label == "kernline.load" else ""
         rows.append([label, f"{1e3 * run.seconds:.1f}", f"{1e3 * run.model:.1f}", f"{size / 1e6:.1f}", verdict])
-    print(table(["load", "ms", "processor ms", "MB", "bar"], rows), flush=True)
+    print(table(["load", "ms", "processor ms", "MB", "target"], rows), flush=True)
 
 
 def processor_seconds(work: Callable[[], Any]) -> float:
-    """What all threads took, which other processes disturb less. What was read is let go at once."""
+    """Processor time of all threads, which other processes disturb less. The result is dropped at once."""
     start = time.process_time()
     work()
     return time.process_time() - start

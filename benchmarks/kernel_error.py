@@ -1,4 +1,4 @@
-"""How well the tables approximate the kernel, by knots and their spacing: writes docs/approximation.md.
+"""Measure how well the tables approximate the kernel, and write docs/approximation.md.
 
 ``python -m benchmarks.kernel_error``
 """
@@ -29,7 +29,7 @@ PAGE = Path(__file__).resolve().parents[1] / "docs" / "approximation.md"
 
 
 def distributions() -> dict[str, Array]:
-    """Values in [0, 1] such as features have after division by their maximum."""
+    """Values in [0, 1], as features have after division by their maximum."""
     rng = np.random.default_rng(0)
     return {
         "uniform": rng.random(20_000),
@@ -39,7 +39,7 @@ def distributions() -> dict[str, Array]:
 
 
 def errors(pair: tables.TablePair, kernel: kernels.AdditiveKernel, u: Array) -> tuple[float, float]:
-    """Largest absolute error, and root mean square error as a share of the kernel's, over random pairs of values."""
+    """Largest absolute error, and root mean square error relative to the kernel's, over random pairs of values."""
     v = np.random.default_rng(1).permutation(u)
     assert pair.grid is not None
     code_u, code_v = (np.searchsorted(pair.grid.thresholds, x, side="right") for x in (u, v))
@@ -49,7 +49,7 @@ def errors(pair: tables.TablePair, kernel: kernels.AdditiveKernel, u: Array) -> 
 
 
 def error_table(methods: dict[str, tables.Approximation], values: Array) -> str:
-    """A row a kernel, a column a method: root mean square error in per cent, and the largest error."""
+    """One row per kernel, one column per method: root mean square error in per cent, and the largest error."""
     rows = []
     for kernel in KERNELS:
         found = [errors(method.build(kernel), kernel, values) for method in methods.values()]
@@ -84,23 +84,23 @@ INTRODUCTION = """# How well the tables approximate the kernel
 
 Written by `python -m benchmarks.kernel_error`.
 
-Hats interpolate both arguments of the kernel between knots c_q = (q/15)^power on [0, 1], and a code stands for one of
-16 steps between two knots. Entries are the root mean square error as a share of the kernel's root mean square, and the
-largest error where k(1, 1) = 1, over 20,000 random pairs of values, quantisation included.
+Hats interpolate both arguments of the kernel between knots c_q = (q/15)^power on [0, 1]. A code is one of 16 steps
+between two knots. Each entry is the root mean square error relative to the kernel's root mean square, and the largest
+error where k(1, 1) = 1, over 20,000 random pairs of values, including quantisation.
 
 ## Where to put the knots
 
-Even knots (power 1) leave the many small values of a histogram to one interval. Power 2 is the default. 2.5 would be a
-little better on crowded values, but is coarser near the maximum: on scikit-learn's digits, integers from 0 to 16, the
-intersection model's scores then correlate with the exact kernel's by less than 0.99 (power 2: 0.995). After
-scale="minmax" and scale="rank" values are spread over the range, and so are the knots (power 1)."""
+Even knots (power 1) put the many small values of a histogram into one interval. Power 2 is the default. Power 2.5
+would be slightly better on crowded values, but is coarser near the maximum: on scikit-learn's digits, integers from 0
+to 16, the scores of the intersection model then correlate with those of the exact kernel by less than 0.99 (power 2:
+0.995). With scale="minmax" and scale="rank", values are spread over the range, and the knots are even (power 1)."""
 
-KNOTS_TEXT = "For the histogram values above, at power 2. Up to 129 knots a code stays one byte."
+KNOTS_TEXT = "For the histogram values above, at power 2. With up to 129 knots, a code is one byte."
 
-PAPERS_TEXT = """The polynomial is smooth where the intersection kernel has its corner, so it cannot follow it, and more
-degrees make it swing. PLAME interpolates one argument and takes the other as it is, so its error is about two
-thirds that of hats; in return hats are symmetric, which gives the solver a real quadratic program and a
-certificate, and they read two numbers a value where PLAME reads sixteen."""
+PAPERS_TEXT = """The polynomial is smooth where the intersection kernel has a corner, so it cannot follow it, and higher
+degrees oscillate. PLAME interpolates one argument and uses the other exactly, so its error is about two thirds
+that of hats. In return, hats are symmetric, which gives the solver a quadratic program and a certificate, and
+they read two numbers per value where PLAME reads sixteen."""
 
 
 if __name__ == "__main__":

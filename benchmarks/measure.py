@@ -1,4 +1,4 @@
-"""How we measure: interleaved contestants, best of several rounds, peak memory above what was there before."""
+"""Measuring: interleaved contestants, best of several rounds, peak memory above that before the run."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Run:
 
 
 def interleave(contestants: dict[str, Callable[[], Any]], rounds: int) -> dict[str, Run]:
-    """Run each contestant once a round, so that a noisy neighbour disturbs all alike, and keep each one's best."""
+    """Run each contestant once per round, so that a noisy neighbour disturbs all equally, and keep each one's best."""
     best = {name: Run() for name in contestants}
     for _ in range(rounds):
         for name, work in contestants.items():
@@ -46,10 +46,10 @@ def interleave(contestants: dict[str, Callable[[], Any]], rounds: int) -> dict[s
 
 
 def _reset_peak() -> int:
-    """Forget the highest memory use so far; return the present one. Linux only, elsewhere memory is reported as 0."""
+    """Reset the peak memory use and return the current one. Linux only; elsewhere memory is reported as 0."""
     gc.collect()
     try:
-        # What earlier runs freed is given back first, or a run that reuses it would seem to need nothing.
+        # Return freed memory to the system first, or a run that reuses it would seem to need none.
         ctypes.CDLL("libc.so.6").malloc_trim(0)
         Path("/proc/self/clear_refs").write_text("5")
     except OSError:
@@ -69,7 +69,7 @@ def _status(field: str) -> int:
 
 
 def machine() -> str:
-    """One line on where this was measured."""
+    """One line that describes the machine and the versions."""
     names = [line.split(":")[1].strip() for line in _cpu_info() if line.startswith("model name")]
     processor = names[0] if names else platform.processor()
     return (
@@ -84,7 +84,7 @@ def _cpu_info() -> list[str]:
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a Markdown table: the first column to the left, numbers to the right."""
+    """Return a Markdown table: the first column left-aligned, the others right-aligned."""
     widths = [max(len(str(row[k])) for row in [header, *rows]) for k in range(len(header))]
 
     def line(cells: Sequence[str]) -> str:

@@ -1,8 +1,8 @@
 """Choosing C by cross-validation: ``python -m benchmarks.path [--rows 10000] [--jobs 1] [data sets]``.
 
-AdditiveSVCCV against the loop one would write without it: a separate AdditiveSVC for each of the folds and C, and one
-more on all rows. The same folds, C, tolerance and threads, interleaved, best of the rounds. `chosen C` and the two
-accuracies, of the held-out rows and of the test set, show whether both come to the same model.
+AdditiveSVCCV against a plain loop: a separate AdditiveSVC for each fold and C, and one more on all rows. The folds, C,
+tolerance and threads are the same; runs are interleaved, best of the rounds. `chosen C` and the two accuracies, on the
+held-out rows and on the test set, show whether both find the same model.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def part(data: Dataset, n_rows: int) -> Dataset:
 
 @dataclass
 class Loop:
-    """What the loop finds, under the names AdditiveSVCCV has for it."""
+    """The result of the loop, with the attribute names of AdditiveSVCCV."""
 
     scores_: NDArray[np.float64]
     C_: float

@@ -1,8 +1,8 @@
-"""How near the loops are to what the machine allows: ``python -m benchmarks.roofline`` writes docs/roofline.md.
+"""How close the loops are to what the machine allows: ``python -m benchmarks.roofline`` writes docs/roofline.md.
 
-Two bounds are measured here and now, on one thread: how fast memory is read in order, and an empty loop, a pass over
-the same cells that does nothing but add them up. Each loop of the core is then timed on the same rows: on few that fit
-the cache, where it is bound by its instructions, and on all, where memory counts.
+Two bounds are measured in the same run, on one thread: how fast memory is read in order, and an empty loop, a pass over
+the same cells that only adds them up. Each loop of the core is then timed on the same rows: on few rows that fit into
+the cache, where instructions are the bound, and on all rows, where memory is.
 """
 
 from __future__ import annotations
@@ -16,16 +16,16 @@ from typing import Any
 import numpy as np
 
 from kernline import AdditiveSVC, _core, datasets
+from kernline.estimators.training import Prepared, prepare
 from kernline.native import decision, native_table, slots_of
-from kernline.solvers.dual_cd import core_solver
-from kernline.training import Prepared, prepare
+from kernline.solvers.descent import core_solver
 
 from .measure import machine, table
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "roofline.md"
 NOTES = Path(__file__).with_name("roofline_notes.md")
 _FEW_ROWS = 500
-# Short loops are repeated until the cache and the branch predictor know them.
+# Short loops are repeated until the cache and the branch predictor are warm.
 _ROUNDS, _ROUNDS_OF_FEW = 5, 100
 
 
@@ -43,16 +43,16 @@ def main() -> None:
         ]
     text = "\n".join(lines)
     print(text)
-    PAGE.write_text("# What bounds the loops\n\n" + _INTRODUCTION + "\n" + text + "\n\n" + NOTES.read_text())
+    PAGE.write_text("# What limits the loops\n\n" + _INTRODUCTION + "\n" + text + "\n\n" + NOTES.read_text())
 
 
-_INTRODUCTION = """Written by `python -m benchmarks.roofline`, which measures all numbers of the tables on one thread.
+_INTRODUCTION = """Written by `python -m benchmarks.roofline`, which measures all numbers in the tables on one thread.
 """
 
 
 def _title(kernel: str, prepared: Prepared) -> str:
     layout = "words of 4 bytes" if prepared.data.columns is None else "float32 values with int32 columns, 8 bytes"
-    return f"MNIST, {kernel}: {prepared.data.n_rows:,} rows, {prepared.data.n_cells:,} non-zeros, {layout} a non-zero"
+    return f"MNIST, {kernel}: {prepared.data.n_rows:,} rows, {prepared.data.n_cells:,} non-zeros, {layout} per non-zero"
 
 
 def _bounds() -> list[str]:
@@ -96,10 +96,10 @@ def _table_of(prepared: Prepared, signs: np.ndarray) -> str:
                 f"{bytes_moved / in_order / 1e9:.1f}",
             ]
         )
-    return table(["loop", "ns in cache", "ns in order", "ns at random", "bytes a non-zero", "GB/s in order"], rows)
+    return table(["loop", "ns in cache", "ns in order", "ns at random", "bytes per non-zero", "GB/s in order"], rows)
 
 
-# Loops that only run through rows in order.
+# Loops that only run over rows in order.
 _ORDERED = ("empty loop", "predict, ten classes", "first epoch (own order)")
 
 
@@ -124,7 +124,7 @@ def _empty(prepared: Prepared, members: np.ndarray) -> Callable[[], Any]:
 
 
 def _weights(prepared: Prepared) -> np.ndarray:
-    size = prepared.data.n_features * prepared.pair.width + 1
+    size = prepared.data.n_columns * prepared.pair.width + 1
     return np.random.default_rng(0).normal(size=size).astype(np.float32)
 
 
@@ -148,7 +148,7 @@ def _image(prepared: Prepared, members: np.ndarray) -> Callable[[], Any]:
 def _write(signs: np.ndarray) -> Callable[[Prepared, np.ndarray], Callable[[], Any]]:
     def make(prepared: Prepared, members: np.ndarray) -> Callable[[], Any]:
         core = core_solver(prepared.problem(signs, np.ones(signs.size), members), 0, True)
-        core.set_alpha(np.full(members.size, 0.5))
+        core.set_beta(0.5 * signs[members])
         return lambda: core.rebuild(1e9)
 
     return make
@@ -171,12 +171,12 @@ def _predict(prepared: Prepared, members: np.ndarray) -> Callable[[], Any]:
     stop = int(prepared.data.row_start[n_rows])
     part = replace(
         prepared.data,
-        shape=(n_rows, prepared.data.n_features),
+        shape=(n_rows, prepared.data.n_columns),
         cells=prepared.data.cells[:stop],
         row_start=prepared.data.row_start[: n_rows + 1],
         columns=None if columns is None else columns[:stop],
     )
-    weights = np.random.default_rng(0).normal(size=(10, part.n_features, prepared.pair.width)).astype(np.float32)
+    weights = np.random.default_rng(0).normal(size=(10, part.n_columns, prepared.pair.width)).astype(np.float32)
     slots = slots_of(weights)
     return lambda: decision(part, prepared.pair.read, slots, np.zeros(10), 1)
 

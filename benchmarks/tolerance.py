@@ -1,7 +1,7 @@
-"""What a looser stop costs in accuracy: ``python -m benchmarks.tolerance [data sets]``. It gave tol its default.
+"""Accuracy by tolerance: ``python -m benchmarks.tolerance [data sets]``. The default of tol is based on it.
 
-For each data set and C the mean test accuracy over chi2 and intersection and three seeds, by tolerance, with the time
-of a fit beside it.
+For each data set and C: the mean test accuracy over chi2 and intersection and three seeds, by tolerance, and the time
+of a fit.
 """
 
 from __future__ import annotations

@@ -47,11 +47,11 @@ def test_a_fitted_models_curve_is_reproduced(histograms):
     dense = X.toarray() / X.toarray().max(axis=0)
     from kernline.solvers import DualCD
 
-    from .test_solver import make_problem
+    from .solvers.test_solver import make_problem
 
     problem = make_problem(dense, y, tables.Hats().build(kernels.Chi2()), gamma=1.0)
     result = DualCD(tol=1e-3, seed=0).solve(problem)
-    curve = analysis.gradient_curve(kernels.Chi2(), "hats", dense[:, 3], result.alpha * problem.signs, [0.2, 0.9])
+    curve = analysis.gradient_curve(kernels.Chi2(), "hats", dense[:, 3], result.beta, [0.2, 0.9])
     model = AdditiveSVC(gamma=1.0, random_state=0).fit(dense, y)
     shapes = type(model.shapes_)(model.shapes_.encoder, problem.pair.read, result.weights[None], np.zeros(1))
     assert_allclose(shapes.evaluate(3, [0.2, 0.9])[:, 0], curve.approximate, atol=1e-4)
@@ -68,7 +68,7 @@ def test_error_table_and_picture(column, coefficients):
 
 
 def test_bad_values(column):
-    with pytest.raises(ValueError, match="one coefficient a value"):
+    with pytest.raises(ValueError, match="one coefficient per value"):
         analysis.gradient_curve(kernels.Chi2(), "hats", column, [1.0])
     with pytest.raises(ValueError, match=r"values must lie in \[0, 1\]; got 0 to 3"):
         analysis.gradient_curve(kernels.Chi2(), "hats", [0.0, 3.0], [1.0, 1.0])

@@ -1,4 +1,4 @@
-"""What benchmarks print of what they measured. No time is asserted."""
+"""The printed verdicts of benchmarks. No time is asserted."""
 
 from types import SimpleNamespace
 
@@ -21,11 +21,11 @@ def digits_for_mnist(tmp_path, monkeypatch):
 def test_without_liblinear_the_rest_is_measured(digits_for_mnist, monkeypatch, capsys):
     monkeypatch.setattr(command_line.importlib.util, "find_spec", lambda name: None)
     command_line.command_line(digits_for_mnist, 1, None)
-    told = capsys.readouterr().out
-    assert "(bar: 0.3 s met)" in told or "(bar: 0.3 s MISSED)" in told
-    assert "LIBLINEAR  not measured: its package is missing (pip install liblinear-official)" in told
+    printed = capsys.readouterr().out
+    assert "(target: 0.3 s met)" in printed or "(target: 0.3 s MISSED)" in printed
+    assert "LIBLINEAR  not measured: its package is missing. Run pip install liblinear-official" in printed
     command_line.command_line(digits_for_mnist, 1, "no-such-program")
-    assert "--liblinear no-such-program is no program here" in capsys.readouterr().out
+    assert "--liblinear no-such-program: program not found" in capsys.readouterr().out
 
 
 def test_a_verdict_against_liblinear(digits_for_mnist, tmp_path, capsys):
@@ -35,4 +35,4 @@ def test_a_verdict_against_liblinear(digits_for_mnist, tmp_path, capsys):
     program.write_text(f"#!/bin/sh\ncat > \"$3\" <<'END'\nlabel 0 1 2 3 4 5 6 7 8 9\nw\n{weights}\nEND\n")
     program.chmod(0o755)
     command_line.command_line(digits_for_mnist, 1, str(program))
-    assert "(bar: 1× " in capsys.readouterr().out
+    assert "(target: 1× " in capsys.readouterr().out

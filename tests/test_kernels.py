@@ -1,6 +1,7 @@
 """Kernels against their formulas, computed another way."""
 
 import math
+import re
 from dataclasses import dataclass
 
 import numpy as np
@@ -12,7 +13,8 @@ from numpy.testing import assert_allclose
 from sklearn.metrics.pairwise import additive_chi2_kernel
 from sklearn.svm import SVC
 
-from kernline import kernels
+from kernline import AdditiveSVC, AdditiveSVCCV, kernels
+from kernline.feature_maps import AdditiveKernelMap
 from kernline.gram import _blocks
 
 from .conftest import KERNELS
@@ -178,7 +180,7 @@ class TestCustom:
     @pytest.mark.parametrize(
         ("function", "message"),
         [
-            (lambda u, v: np.exp(-((u - v) ** 2)), "vanishes"),
+            (lambda u, v: np.exp(-((u - v) ** 2)), "zero if either argument is"),
             (lambda u, v: u**2 * v, "symmetric"),
             (lambda u, v: np.maximum(u, v) * u * v, "positive definite"),
             (lambda u, v: np.divide(1.0, u + v), "finite"),
@@ -189,3 +191,21 @@ class TestCustom:
     def test_refuses(self, function, message):
         with pytest.raises(ValueError, match=message):
             kernels.Custom(function)
+
+
+@pytest.mark.parametrize(
+    ("model", "remedy"),
+    [
+        (AdditiveSVC("rbf"), "'rbf' is not additive: use NystromSVC (any kernel) or BudgetedSVC ('rbf')."),
+        (AdditiveSVCCV("poly"), "'poly' is not additive: use NystromSVC"),
+        (AdditiveSVCCV(["chi2", "rbf"]), "'rbf' is not additive: use NystromSVC"),
+        (AdditiveKernelMap("rbf"), "'rbf' is not additive: use NystromMap."),
+    ],
+    ids=lambda value: str(value)[:20],
+)
+def test_kernels_of_other_estimators_are_named(model, remedy):
+    with pytest.raises(ValueError, match=re.escape(remedy)):
+        model.fit([[0.0, 1.0], [1.0, 0.0]], [0, 1])
+    with pytest.raises(ValueError, match=r"must be|not known") as error:
+        model.set_params(kernel=["chi3"] if isinstance(model.kernel, list) else "chi3").fit([[1.0], [2.0]], [0, 1])
+    assert "not additive" not in str(error.value)

@@ -1,4 +1,4 @@
-"""The papers' tables and figures, on the data that can be had: ``python -m benchmarks.papers pmsvm|pmsvm-lut|plame``.
+"""The papers' tables and figures, on the available data: ``python -m benchmarks.papers pmsvm|pmsvm-lut|plame``.
 
-Each page in docs/papers/ is written by its module, with the numbers the paper prints beside ours.
+Each page in docs/papers/ is written by its module, with the published numbers next to ours.
 """

@@ -13,7 +13,8 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.svm import SVC
 
-from kernline import BudgetedSVC, _core, merging
+from kernline import BudgetedSVC, _core
+from kernline.landmarks import merging
 from kernline.solvers import BudgetedModel, BudgetedSGD
 from kernline.solvers.budgeted_sgd import values_of
 
@@ -28,25 +29,25 @@ STEP_ROUNDS = 15
 SPLITS = 2  # on which SVC is fitted: it takes minutes on WEB
 
 INTRODUCTION = """Glasmachers, Qaadan, "Speeding up budgeted stochastic gradient descent SVM training with precomputed
-golden section search". The paper's C and γ, 20 passes (SUSY: one), no intercept, five runs with different seeds; one
-thread, and seconds of its processor time. IJCNN and ADULT have their usual test sets. SKIN (raw values, 0 to 255), WEB (w8a) and PHISHING (rows of unit
-length, as the LIBSVM collection has them; the file at hand has not) are split at random into parts of the paper's sizes, anew for every run. SUSY is not to
-be had; generated data of 18 features stands in for it, 500,000 rows instead of 4.5 million, so that only times and
-frequencies compare, not accuracies.
+golden section search". The paper's C and γ, 20 passes (SUSY: one), no intercept, five runs with different seeds. One
+thread; times are processor time in seconds. IJCNN and ADULT have their usual test sets. SKIN (raw values, 0 to 255), WEB (w8a)
+and PHISHING (rows scaled to unit length, as in the LIBSVM collection but not in the file used) are split at random into parts of
+the paper's sizes, again for every run. SUSY is not available. Generated data of 18 features stands in for it, 500,000 rows
+instead of 4.5 million, so only times and frequencies can be compared, not accuracies.
 
-"As published" is Algorithm 1 to the letter: the kernels of a merge are computed again, all partners of equal label are
-looked at, and the model is the last iterate. "Ours" is what `BudgetedSVC` does: no kernel is evaluated for a merge, only
-partners near enough to win are looked at, a point that is a support vector already is not made one again, and the model is an
+"As published" follows Algorithm 1 exactly: the kernels of a merge are computed again, all partners of equal label are
+considered, and the model is the last iterate. "Ours" is what `BudgetedSVC` does: no kernel is evaluated for a merge, only
+partners close enough to win are considered, a point that is already a support vector is not added again, and the model is an
 average of the last iterates."""
 
 MISPRINTS = """## Misprints
 
-Derived anew, and tested against Gram matrices (`tests/test_budgeted_sgd.py`): with z = h·x_min + (1 − h)·x, as lines 8 and 13 of
-Algorithm 1 have it, line 5 must be m = α_min / (α + α_min). The text's ‖Δ‖² = α_i² + α_j² − α_z² + 2 k(x_i, x_j) lacks the
+Derived independently, and tested against Gram matrices (`tests/solvers/test_budgeted_sgd.py`): with z = h·x_min + (1 − h)·x, as in lines 8
+and 13 of Algorithm 1, line 5 must be m = α_min / (α + α_min). The text's ‖Δ‖² = α_i² + α_j² − α_z² + 2 k(x_i, x_j) lacks the
 factor α_i α_j in its last term. The lemma's WD has the factor (α_i + α_j)², not (α_i + α_j).
 
-The lemma's line of discontinuity, m = 1/2 with κ < e⁻², is the edge of our tables: as the smallest coefficient is one of
-the pair, m ≤ 1/2, and there h ≤ 1/2. The grid of 400 × 400 covers this half, so it is twice as fine in m as the paper's."""
+The lemma's line of discontinuity, m = 1/2 with κ < e⁻², is the edge of our tables: because the smallest coefficient is one
+of the pair, m ≤ 1/2, and there h ≤ 1/2. The grid of 400 × 400 covers this half, so it is twice as fine in m as the paper's."""
 
 
 def main() -> None:
@@ -64,12 +65,12 @@ def main() -> None:
     _table_3_decisions(page, problems, measured)
     _figure_2(page)
     bars += [_figure_3(page, problems, measured), _steps(page, problems), _streams(page, problems)]
-    page.add(MISPRINTS, "## Bars", *bars, TEXT)
+    page.add(MISPRINTS, "## Targets", *bars, TEXT)
     page.write()
 
 
 def _settings(problem: Problem, budget: int, **options: Any) -> BudgetedSGD:
-    """Without an intercept, as the paper's tables have it, and with all passes."""
+    """Without an intercept, as in the paper's tables, and with all passes."""
     return BudgetedSGD(
         gamma=problem.gamma, C=problem.C, budget=budget, passes=problem.passes, intercept=False, tol=0.0, **options
     )
@@ -92,7 +93,7 @@ class Measured:
 
     @classmethod
     def of(cls, make: Callable[[int], Problem], budget: int) -> Measured:
-        """Run each search once a seed, so that a noisy neighbour disturbs all alike."""
+        """Run each search once per seed, so that a noisy neighbour disturbs all of them equally."""
         found = cls()
         for seed in range(RUNS):
             problem = make(seed)
@@ -111,7 +112,7 @@ class Measured:
         return found
 
     def saved(self, search: str) -> float:
-        """Return the share of the time of gss, in %."""
+        """Time saved compared with gss, in %."""
         return 100.0 * (1.0 - self.seconds[search] / self.seconds["gss"])
 
 
@@ -203,9 +204,10 @@ def _table_3_decisions(page: Page, problems: dict[str, Problem], measured: dict[
     header = ["merging frequency %", "equal decisions %", "factor gss", "factor lookup-wd"]
     page.add_table(["data", *(cell for title in header for cell in (f"{title}, paper", "here"))], rows)
     page.add(
-        "Decisions and factors are those of the first three passes. Our factor is what all merges together lose over what "
-        "gss-precise would lose. The paper does not say how it takes the mean; if it is that of each merge's own factor, the "
-        "columns do not compare. Ours would then be ruled by pairs that lose next to nothing (gss on WEB: 120)."
+        "Decisions and factors are those of the first three passes. Our factor is the total loss of all merges divided by "
+        "what gss-precise would lose. The paper does not say how it takes the mean. If it averages the factors of single "
+        "merges, the columns are not comparable; our mean would then be dominated by pairs that lose almost nothing (gss on "
+        "WEB: 120)."
     )
 
 
@@ -239,7 +241,7 @@ def _timed(problem: Problem, budget: int, **options: Any) -> tuple[float, float,
 
 
 def _figure_3(page: Page, problems: dict[str, Problem], measured: dict[tuple[str, int], Measured]) -> str:
-    page.add("## Figure 3: where maintenance takes its time")
+    page.add("## Figure 3: where maintenance spends its time")
     picture, axes = figure(3)
     rows, verdicts, others = [], [], []
     for k, (name, problem) in enumerate(problems.items()):
@@ -263,13 +265,13 @@ def _figure_3(page: Page, problems: dict[str, Problem], measured: dict[tuple[str
         if k in (1, 2, 3):
             bottom, top = np.array(list(parts.values())).T
             axes[0, k - 1].bar(list(parts), bottom, label="A: h or WD")
-            axes[0, k - 1].bar(list(parts), top, bottom=bottom, label="B: all else")
+            axes[0, k - 1].bar(list(parts), top, bottom=bottom, label="B: everything else")
             axes[0, k - 1].set(title=f"{name}, budget 100", ylabel="seconds")
             axes[0, k - 1].tick_params(axis="x", labelrotation=20)
             axes[0, k - 1].legend(frameon=False)
     page.add_table(["data", "search", "total s", "maintenance s", "of it h or WD s", "maintenance %"], rows)
-    page.add_figure(picture, "figure3", "Merging time as published: A is the search for h or WD, B all else")
-    more = f" Above it too, beside the bar: {', '.join(others)}." if others else ""
+    page.add_figure(picture, "figure3", "Merging time as published: A is the search for h or WD, B everything else")
+    more = f" Also above 10 %, not part of the target: {', '.join(others)}." if others else ""
     return f"**Budget maintenance without kernel evaluations, at most 10 % of training**: {'; '.join(verdicts)}.{more}"
 
 
@@ -279,10 +281,11 @@ def _seconds(total: float, maintenance: float, searching: float) -> list[str]:
 
 def _steps(page: Page, problems: dict[str, Problem]) -> str:
     page.add(
-        "## What a step costs",
-        "Beside a step, averaging and maintenance included: one dense float32 product of B × d and B exponentials, in C for "
-        "this purpose alone, with vectors of eight, sums in registers and the C library's expf "
-        "(`benchmarks/papers/bsgd_step.py`). Sparse rows need less than the dense product; they are no test of the bar.",
+        "## Cost of a step",
+        "A step, including averaging and maintenance, is compared with one dense float32 product of B × d and B exponentials, "
+        "written in C for this purpose, with vectors of eight, sums in registers and the C library's expf "
+        "(`benchmarks/papers/bsgd_step.py`). Sparse rows need less than the dense product, so the target does not apply to "
+        "them.",
     )
     rows, ratios = [], {}
     for name, problem in problems.items():
@@ -304,7 +307,7 @@ def _steps(page: Page, problems: dict[str, Problem]) -> str:
             least = 1e6 * best["arithmetic"].seconds / len(dense)
             if not sparse:
                 ratios[name, budget] = step / least
-            kind = f"sparse, {X.nnz / X.shape[0]:.0f} of {X.shape[1]} a row" if sparse else "dense"
+            kind = f"sparse, {X.nnz / X.shape[0]:.0f} of {X.shape[1]} per row" if sparse else "dense"
             rows.append([f"{name} {budget}", kind, f"{step:.3f}", f"{least:.3f}", f"{step / least:.2f}"])
     page.add_table(["data, budget", "rows", "step µs", "dense product and exponentials µs", "ratio"], rows)
     over = [f"{name} {budget} {ratio:.2f}" for (name, budget), ratio in ratios.items() if ratio > 1.5]
@@ -313,7 +316,7 @@ def _steps(page: Page, problems: dict[str, Problem]) -> str:
         f"**A step, at most 1.5 times a dense product and the exponentials, dense data**: {len(ratios) - len(over)} of "
         f"{len(ratios)} met"
         + (f"; **missed**: {', '.join(over)}" if over else "")
-        + f". IJCNN at a budget of 100: {ijcnn[2]} µs a step. (The paper's C++ was reported to take 12 µs on a machine of this kind.)"
+        + f". IJCNN at a budget of 100: {ijcnn[2]} µs per step. (The paper's C++ was reported to take 12 µs on such a machine.)"
     )
 
 
@@ -346,34 +349,33 @@ def _streams(page: Page, problems: dict[str, Problem]) -> str:
     return f"**Streams within 0.5 points of a fit, in constant memory**: {'; '.join(verdicts)}."
 
 
-TEXT = """## What to make of it
+TEXT = """## Discussion
 
-**Agrees.** The last iterate of Algorithm 1 has the paper's accuracy on IJCNN, a little more on SKIN, and is within a tenth of a
-point on WEB. lookup-wd loses less than gss. It saves more than in the paper on all data sets but IJCNN.
+**Agrees.** The last iterate of Algorithm 1 reaches the paper's accuracy on IJCNN, exceeds it slightly on SKIN, and is within a
+tenth of a point on WEB. lookup-wd loses less than gss. It saves more time than in the paper on all data sets except IJCNN.
 
-**Our table of WD.** It holds √(WD/2)/α, α being the smaller coefficient, which is nearly linear where WD vanishes; so lookup-wd
-finds the partner that loses least almost always (`tests/test_budgeted_sgd.py`). Bilinear interpolation of WD itself, as
+**Our table of WD.** It holds √(WD/2)/α, where α is the smaller coefficient. This is nearly linear where WD vanishes, so lookup-wd
+almost always finds the partner that loses least (`tests/solvers/test_budgeted_sgd.py`). Bilinear interpolation of WD itself, as
 published, is off by 3 to 4 % where the other coefficient is three hundred times larger.
 
-**Differs.** We merge less often than the paper on every data set. So does a plain NumPy version of its Algorithm 1 (on IJCNN, seen
-once: 5.7 % of the steps of the first pass, 3.8 % of the second; the tests hold the core to such a version), and public code of its
-second author has the same steps, 1/(λt) without an intercept. The difference is not in the algorithm as written. What a faster
-search can save is its share of the time, which Figure 3 has: on IJCNN gss takes less than a third of it, as our golden section
-search runs on sixteen candidates at once. On ADULT, where C = 32 is large for steps of 1/(λt), our last iterate is below the
-paper's and scatters more; the average is above it, but for gss, which we cannot explain. On PHISHING, SVC
-itself stays below the paper's LIBSVM on splits of this size, and so do we.
+**Differs.** We merge less often than the paper on every data set. So does a plain NumPy version of Algorithm 1 (measured once on
+IJCNN: 5.7 % of the steps of the first pass, 3.8 % of the second; the tests compare the core with such a version). Public code by
+the second author has the same steps, 1/(λt) without an intercept. So the algorithm as written does not explain the difference. A
+faster search can save at most its share of the time, shown in Figure 3. On IJCNN gss takes less than a third, because our golden
+section search runs on sixteen candidates at once. On ADULT, where C = 32 is large for steps of 1/(λt), our last iterate is below
+the paper's and varies more. The average is above the paper's, except for gss, which we cannot explain. On PHISHING, SVC itself
+stays below the paper's LIBSVM on splits of this size, and so do our models.
 
-**The average.** Its reach was set by test accuracy on these very data sets, without an intercept and with one: the column "ours" is
-to that extent fitted to them. It is no gain everywhere: on the stand-in for SUSY with a budget of 500 it costs one to seven points
-against the last iterate.
+**The average.** How far back it reaches was chosen by test accuracy on these data sets, with and without an intercept, so the
+column "ours" is fitted to them to that extent. It is not always a gain: on the stand-in for SUSY with a budget of 500 it costs
+one to seven points compared with the last iterate.
 
-**Seeds.** With an intercept and a budget of 100, runs of twenty passes on IJCNN were seen to end between 94 and 98 %, by the order of
+**Seeds.** With an intercept and a budget of 100, runs of twenty passes on IJCNN ended between 94 and 98 %, depending on the order of
 the rows: the problem is not convex.
 
-**What is timed.** "As published" shares our kernel rows, exponentials and layout; only the algorithm is the paper's. Losses are
-computed in double precision there, from h, as the paper's text has it. One maintenance in 16 is timed, less what reading the clock
-costs, and without those that something else interrupted. The clock waits for all that is under way, so that shares are upper
-bounds: in training, maintenance overlaps with the next step. On ADULT, sparse rows make a step cheaper than a dense product, and
-every fourth step merges.
+**What is timed.** "As published" shares our kernel rows, exponentials and memory layout; only the algorithm is the paper's. Its losses
+are computed in double precision from h, as in the paper's text. One maintenance in 16 is timed, minus the cost of reading the
+clock, and without interrupted ones. The clock waits for pending instructions, so shares are upper bounds: in training, maintenance
+overlaps with the next step. On ADULT, sparse rows make a step cheaper than a dense product, and every fourth step merges.
 
-**Not built.** Merging several pairs at once, and a dual variant, coordinate ascent on a budget, were not tried."""
+**Not tried.** Merging several pairs at once, and a dual variant, coordinate ascent on a budget."""

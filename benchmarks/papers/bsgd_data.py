@@ -1,4 +1,4 @@
-"""The problems of the paper on budgeted SGD with precomputed golden section search, and the figures it prints."""
+"""The problems of the paper on budgeted SGD with precomputed golden section search, and its published results."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ SEARCHES = ("gss-precise", "gss", "lookup-h", "lookup-wd")
 
 
 class Problem(NamedTuple):
-    """A data set with labels ±1, the paper's C, γ and budgets, and the accuracy it prints for LIBSVM."""
+    """A data set with labels ±1, the paper's C, γ and budgets, and its published accuracy of LIBSVM."""
 
     X_train: Any
     y_train: NDArray[np.float64]

@@ -1,4 +1,4 @@
-"""The arithmetic that a step of budgeted SGD cannot do without, in plain C: a matrix-vector product and exponentials."""
+"""The minimum arithmetic of a step of budgeted SGD, in plain C: a matrix-vector product and exponentials."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-# Support vectors lie in blocks of 32, by features, so that the sums of a block stay in registers.
+# Support vectors are stored in blocks of 32, by feature, so that the sums of a block stay in registers.
 SOURCE = """
 #include <math.h>
 #include <string.h>
@@ -47,13 +47,13 @@ class Arithmetic:
         padded = np.zeros((32 * n_blocks, d), np.float32)
         padded[: len(vectors)] = vectors
         self._blocks = np.ascontiguousarray(padded.reshape(n_blocks, 32, d).transpose(0, 2, 1))
-        # Exponents of about -1: those that underflow take some libraries ten times as long.
+        # Exponents of about -1: exponents that underflow take some libraries ten times as long.
         self._gamma = 1.0 / max(1e-30, float(np.abs(X[:1000] @ vectors.T).mean()))
         self._rows = _compiled().rows
         self._rows.restype = ctypes.c_float
 
     def run(self) -> float:
-        """Return a sum of all, so that nothing is left out."""
+        """Return the sum of all results, so that the compiler removes nothing."""
         X, blocks = (array.ctypes.data_as(ctypes.POINTER(ctypes.c_float)) for array in (self._X, self._blocks))
         n, d, n_blocks = (ctypes.c_long(size) for size in (*self._X.shape, len(self._blocks)))
         return float(self._rows(X, n, d, blocks, n_blocks, ctypes.c_float(self._gamma)))

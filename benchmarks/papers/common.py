@@ -1,4 +1,4 @@
-"""What the pages share: data as the papers prepare it, one measurement of one method, the page itself."""
+"""Shared by the pages: data as the papers prepare it, the measurement of one method, the page itself."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CHI2 = kernels.PowerMean(-1.0)
 
 
 def load(name: str) -> Dataset:
-    """A data set with every column in [0, 1], which the papers assume; float32."""
+    """A data set with every column scaled to [0, 1], as the papers assume; float32."""
     data = datasets.load(name)
     if sp.issparse(data.X_train):
         top = np.asarray(data.X_train.max(axis=0).toarray()).ravel()
@@ -59,7 +59,7 @@ class Measured:
     model: Any = field(repr=False)
 
     def row(self) -> list[str]:
-        """Cells of the table that `HEADER` heads."""
+        """Cells of a table with the columns of `HEADER`."""
         return [
             self.name,
             f"{self.seconds:.2f}",
@@ -74,7 +74,7 @@ HEADER = ["method", "train s", "test ms", "accuracy %", "iterations", "bytes / v
 
 
 def measure(name: str, model: Any, data: Dataset, rounds: int = 1) -> Measured:
-    """Fit and score; memory is that of the training data as the method keeps it, for each value that is not zero."""
+    """Fit and score. Memory is that of the training data as the method stores it, per non-zero value."""
     seconds, test_seconds = np.inf, np.inf
     for _ in range(rounds):
         start = time.perf_counter()
@@ -92,13 +92,13 @@ def measure(name: str, model: Any, data: Dataset, rounds: int = 1) -> Measured:
 
 
 def svm(kernel: Any, approximation: Any, C: float = 0.01, **options: Any) -> AdditiveSVC:
-    """The raw kernel, gamma = 1, as the papers have it, to a gap of 0.1 % so that accuracies differ by method alone."""
+    """The raw kernel, gamma = 1, as in the papers, to a gap of 0.1 % so that accuracies differ by method only."""
     options = {"tol": 1e-3, "max_iter": 300} | options
     return AdditiveSVC(kernel, approximation, C=C, gamma=1.0, random_state=0, **options)
 
 
 def liblinear(C: float = 1.0) -> LinearSVC:
-    """LIBLINEAR with its own defaults: squared hinge, tol 0.1, no bias."""
+    """LIBLINEAR with its defaults: squared hinge, tol 0.1, no bias."""
     return LinearSVC(C=C, loss="squared_hinge", dual=True, tol=0.1, fit_intercept=False, random_state=0)
 
 
@@ -125,7 +125,7 @@ def contestants(C: float = 0.01) -> dict[str, Any]:
 
 
 def verdict(measured: list[Measured]) -> str:
-    """How our best stands against the best of the others, at equal C."""
+    """Compare our best method with the best of the others, at equal C."""
     at_equal_c = [m for m in measured if "C = 1" not in m.name]
     ours = max((m for m in at_equal_c if "(ours)" in m.name), key=lambda m: m.accuracy)
     best = max((m for m in at_equal_c if "(ours)" not in m.name), key=lambda m: m.accuracy)
@@ -137,16 +137,16 @@ def verdict(measured: list[Measured]) -> str:
 
 
 class Page:
-    """A Markdown page that grows part by part, with its pictures beside it."""
+    """A Markdown page, written part by part, with its pictures in the same folder."""
 
     def __init__(self, name: str, title: str, introduction: str) -> None:
         self.name = name
         self.parts = [f"# {title}", f"Written by `python -m benchmarks.papers {name}`.", introduction, machine() + "."]
 
     def add(self, *parts: str) -> None:
-        """Append paragraphs, and show them as they come."""
+        """Append paragraphs and print them."""
         self.parts += parts
-        self.write()  # what there is of it, should a long run break off
+        self.write()  # so that an interrupted run leaves the parts so far
         print("\n\n".join(parts) + "\n", flush=True)
 
     def add_table(self, header: list[str], rows: list[list[str]]) -> None:
@@ -154,7 +154,7 @@ class Page:
         self.add(table(header, rows))
 
     def add_figure(self, figure: Any, name: str, caption: str) -> None:
-        """Save a picture and refer to it."""
+        """Save a picture and add it to the page."""
         FOLDER.mkdir(parents=True, exist_ok=True)
         file = f"{self.name}-{name}.png"
         figure.savefig(FOLDER / file, dpi=110)

@@ -1,4 +1,4 @@
-"""The Nyström SVM (Tsai, Yeh, Lee, Wang): its table and figure, and how far beyond them we are."""
+"""The Nyström SVM (Tsai, Yeh, Lee, Wang): its table and figure, and further measurements."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from .common import Page, figure, load
 
 INTRODUCTION = """Tsai, Yeh, Lee, Wang, "Solving non-linear SVM in linear time? – A Nyström approximated SVM with
 applications to image classification", 2013. RBF kernel throughout. USPS and MNIST as in the paper: their 7,291 and
-60,000 training rows, split 70/30 at random, five times; γ and C by five-fold cross-validation on the first split's
-training part (`NystromSVC.choose`). All times are one run's unless said otherwise; ours with n_jobs=2, scikit-learn's
-Nystroem with the two threads that BLAS takes, SVC and LinearSVC with one, which is all they have."""
+60,000 training rows, split 70/30 at random, five times. γ and C are chosen by five-fold cross-validation on the training part
+of the first split (`NystromSVC.choose`). Times are of one run unless stated otherwise. Ours use n_jobs=2, scikit-learn's
+Nystroem uses two BLAS threads, and SVC and LinearSVC use one, as they are single-threaded."""
 
 PUBLISHED = [
     ["USPS", "Nyström", "97.057 ± 0.402", "3.764", "0.320"],
@@ -36,7 +36,7 @@ PAPER_ACCURACY = {"usps": 97.057, "mnist": 93.833}
 HEADER = ["method", "accuracy %", "train s", "test s", "landmarks"]
 SIZES = (25, 50, 100, 200, 400, 800)
 SPLITS = 5
-GAMMA = 0.02  # of the bars on MNIST
+GAMMA = 0.02  # of the targets on MNIST
 
 
 def main() -> None:
@@ -44,13 +44,13 @@ def main() -> None:
     page = Page("nystrom", "The Nyström SVM reproduced", INTRODUCTION)
     sets = {"usps": load("usps"), "mnist": load("mnist")}
     verdicts: list[str] = []
-    page.add("## The table", "What the paper prints:")
+    page.add("## The table", "Published results:")
     page.add_table(["data", "SVM", "accuracy %", "train s", "test s"], PUBLISHED)
     chosen = {name: _table(page, name, data, verdicts) for name, data in sets.items()}
     _figure(page, sets, chosen)
     _bars(page, sets["mnist"], verdicts)
     _growth(page, verdicts)
-    page.add("## The bars", *verdicts)
+    page.add("## Targets", *verdicts)
     page.write()
 
 
@@ -78,7 +78,7 @@ def _table(page: Page, name: str, data: Dataset, verdicts: list[str]) -> tuple[f
         f"### {name.upper()}, ours",
         f"`choose` tried {model.scores_.shape[0]} γ × {model.scores_.shape[1]} C × 5 folds in {seconds:.1f} s: "
         f"γ = {gamma:.4g}, C = {C:.3g}. (Of the {model.scores_.size} fits, {int(np.isnan(model.scores_).sum())} were "
-        "left out, as the scores had fallen before.)",
+        "skipped, because the scores had already fallen.)",
     )
     makers: dict[str, Callable[[int], Any]] = {
         "Nyström, l1 (the paper's)": lambda seed: _ours(gamma, C, basis="l1", random_state=seed),
@@ -141,16 +141,16 @@ def _figure(page: Page, sets: dict[str, Dataset], chosen: dict[str, tuple[float,
         lead = [float(b) - float(a) for a, b in zip(rows[0][1:], rows[1][1:], strict=True)]
         better = sum(difference > 0.0 for difference in lead)
         page.add(
-            f"l1 is above random at {better} of {len(lead)} sizes, by {min(lead):+.2f} to {max(lead):+.2f} points. The "
-            "paper finds it above at most sizes."
+            f"l1 beats random at {better} of {len(lead)} sizes, by {min(lead):+.2f} to {max(lead):+.2f} points. In the "
+            "paper it does so at most sizes."
         )
     page.add_figure(
-        picture, "figure", "Accuracy against the number of landmarks: the paper's figure, and two bases more"
+        picture, "figure", "Accuracy against the number of landmarks: the paper's figure, and two more bases"
     )
 
 
 def _bars(page: Page, mnist: Dataset, verdicts: list[str]) -> None:
-    page.add(f"## MNIST, 60,000 and 10,000 rows, γ = {GAMMA}", "Interleaved, best of three (SVC: one run).")
+    page.add(f"## MNIST, 60,000 and 10,000 rows, γ = {GAMMA}", "Interleaved runs, best of three (SVC: one run).")
     X, y = np.asarray(mnist.X_train), mnist.y_train
     contestants: dict[str, Callable[[], Any]] = {
         "ours, kmeans 500, C = 1": lambda: _ours(GAMMA, 1.0, n_basis=500).fit(X, y),
@@ -178,14 +178,14 @@ def _bars(page: Page, mnist: Dataset, verdicts: list[str]) -> None:
     same = score["ours, kmeans 500, C = 1"] >= score["Nystroem 500 + LinearSVC"]
     for label, run in (("two threads", ours), ("one thread", one)):
         ratio = theirs.seconds / run.seconds
-        text = f"MNIST, 500 landmarks, {label}: {ratio:.1f} times faster than Nystroem + LinearSVC (bar 3)"
+        text = f"MNIST, 500 landmarks, {label}: {ratio:.1f} times faster than Nystroem + LinearSVC (target 3)"
         verdicts.append(_bar(ratio >= 3.0, text))
     verdicts.append(_bar(same, "MNIST, 500 landmarks: accuracy not lower than Nystroem + LinearSVC"))
     ahead = ours.seconds < 8.3 and score["ours, kmeans 500, C = 1"] >= 96.0
     verdicts.append(
         _bar(
             ahead,
-            f"LPD-SVM at 500 (seen on such a machine, with reading: 8.3 s, 96.0 %): ours {ours.seconds:.1f} s, "
+            f"LPD-SVM at 500 (observed on such a machine, with reading: 8.3 s, 96.0 %): ours {ours.seconds:.1f} s, "
             f"{score['ours, kmeans 500, C = 1']:.2f} %",
         )
     )
@@ -198,16 +198,16 @@ def _bars(page: Page, mnist: Dataset, verdicts: list[str]) -> None:
     )
     share = large.seconds / svc.seconds
     accurate = score["ours, kmeans 2000, C = 10"] >= 97.5
-    text = f"{score['ours, kmeans 2000, C = 10']:.2f} % (bar 97.5) in {100 * share:.1f} % of SVC's time (bar 5 %)"
+    text = f"{score['ours, kmeans 2000, C = 10']:.2f} % (target 97.5) in {100 * share:.1f} % of SVC's time (target 5 %)"
     verdicts.append(_bar(share <= 0.05 and accurate, f"MNIST, 2000 landmarks: {text}"))
 
 
 def _growth(page: Page, verdicts: list[str]) -> None:
-    """Time a row, from 10,000 rows to 500,000, on generated data."""
+    """Time per row, from 10,000 to 500,000 rows, on generated data."""
     page.add(
         "## Cost in n",
         "Generated: 20 Gaussian clusters in 20 dimensions, two classes, 3 % of the labels wrong; 200 landmarks, "
-        "n_jobs=2. Interleaved, best of three.",
+        "n_jobs=2. Interleaved runs, best of three.",
     )
     sizes = (10_000, 50_000, 100_000, 500_000)
     X, y = _clusters(max(sizes))
@@ -218,7 +218,7 @@ def _growth(page: Page, verdicts: list[str]) -> None:
     runs = interleave(contestants, 3)
     each = {n: 1e6 * runs[str(n)].seconds / n for n in sizes}
     page.add_table(
-        ["rows", "train s", "µs a row", "epochs"],
+        ["rows", "train s", "µs per row", "epochs"],
         [
             [f"{n:,}", f"{runs[str(n)].seconds:.2f}", f"{each[n]:.1f}", str(runs[str(n)].model.n_iter_[0])]
             for n in sizes
@@ -226,9 +226,9 @@ def _growth(page: Page, verdicts: list[str]) -> None:
     )
     ratio = max(each.values()) / min(each.values())
     ends = each[sizes[-1]] / each[sizes[0]]
-    text = f"time a row at 500,000 rows is {ends:.2f} times that at 10,000 (bar: 1.3)"
+    text = f"time per row at 500,000 rows is {ends:.2f} times that at 10,000 (target: 1.3)"
     if ends < 1.0:
-        text += f"; it falls, as choosing landmarks takes as long for all; {ratio:.2f} times between the extremes"
+        text += f"; it falls, because choosing landmarks takes the same time for all; {ratio:.2f} times between the extremes"
     verdicts.append(_bar(ends <= 1.3, text))
 
 

@@ -10,13 +10,13 @@ from .common import CHI2, HEADER, Page, contestants, figure, load, measure, svm,
 
 INTRODUCTION = """Wu, "Power mean SVM for large scale visual classification", CVPR 2012. C = 0.01 for all kernels and
 C = 1 for LIBLINEAR, as in the paper; the raw kernel on values in [0, 1]. The paper's ILSVRC 1000, Indoor 67 and Caltech
-101 features are not to be had; `scene15_bow` is of their kind (counts of visual words, a spatial pyramid), the others
-show how the methods fare elsewhere. One core, one run. As published, PmSVM, libHIK and the feature maps have no bias;
-ours is shown with and without. All methods but LIBLINEAR are pairs of tables on one solver, so that their times differ
-by what they read and write. A value takes 16 bytes in LIBLINEAR.
+101 features are not available. `scene15_bow` is similar (counts of visual words, a spatial pyramid); the other data sets
+show how the methods perform elsewhere. One core, one run. As published, PmSVM, libHIK and the feature maps have no bias;
+our method is shown with and without. All methods except LIBLINEAR are pairs of tables on one solver, so their times differ
+by what they read and write. LIBLINEAR takes 16 bytes per value.
 
 **Misprints and remarks.** Algorithm 3 prints "G = g(x_i)"; the gradient is y_i g(x_i) − 1 (equation 8). "0^p is
-replaced by ε^p" concerns zeros, which a sparse implementation never visits. The iterations are ours, to a gap of
+replaced by ε^p" concerns zeros, which a sparse implementation never visits. Iterations run to a gap of
 0.1 %: the paper does not give its stopping rule."""
 
 PUBLISHED = [
@@ -33,9 +33,9 @@ DATA = ("scene15_bow", "r8", "usps", "sector", "mnist", "covtype")
 def main() -> None:
     """Write docs/papers/pmsvm.md."""
     page = Page("pmsvm", "PmSVM reproduced", INTRODUCTION)
-    page.add("## Tables 1–3: time, accuracy, iterations", "What the paper prints:")
+    page.add("## Tables 1–3: time, accuracy, iterations", "Published results:")
     page.add_table(["method", "ILSVRC 1000", "Indoor 67", "Caltech 101"], PUBLISHED)
-    page.add("What we see:")
+    page.add("Our measurements:")
     for name in DATA:
         _compare(page, name)
     page.add(AGREEMENT)
@@ -47,14 +47,14 @@ def main() -> None:
 
 
 AGREEMENT = """**Agrees.** On dense data PmSVM trains many times faster than LIBLINEAR at its default C = 1, which needs
-hundreds of iterations there; it is as accurate as the feature maps at the same order; libHIK with three levels is the
-least accurate kernel method on most sets.
+hundreds of iterations there. PmSVM is as accurate as the feature maps of the same order. libHIK with three levels is the
+least accurate kernel method on most data sets.
 
 **Differs.** On sparse text (r8, sector) LIBLINEAR converges at once and is no slower. The feature maps are not slower
-than PmSVM: with a look-up table on the same solver both read three numbers a value. On sector the linear SVM at C = 1
-beats every kernel at C = 0.01, and still ours at C = 1 by 0.4 points: these are texts weighted for a linear model. A bias
-is worth about a point on USPS and MNIST and almost four on sector; at so small a C it costs two on r8, where the constant
-outweighs the few words of a document."""
+than PmSVM: with a look-up table on the same solver, both read three numbers per value. On sector the linear SVM at C = 1
+beats every kernel at C = 0.01, and beats hats at C = 1 by 0.4 points: these texts are weighted for a linear model. A bias
+gains about a point on USPS and MNIST and almost four on sector. At such a small C it costs two points on r8, where the
+constant outweighs the few words of a document."""
 
 
 def _compare(page: Page, name: str) -> None:
@@ -118,7 +118,7 @@ def _figure_2(page: Page) -> None:
     page.add_figure(picture, "figure2", "Accuracy and training time by p, at C = 0.01")
     page.add_table(["accuracy % / train s", *(f"p = {-(2.0**e):g}" for e in exponents)], rows)
     page.add(
-        "The paper (Indoor 67) finds accuracy rising with −p and time falling. Here too the smaller p are the least "
-        "accurate; from p = −1 on the differences are those of chance. p = −1 is the fastest to prepare: its kernel "
-        f"needs no power. ({CHI2.name} with p = −1 is chi2, −8 stands for the intersection.)"
+        "In the paper (Indoor 67), accuracy rises with −p and time falls. Here too, the smallest −p are the least "
+        "accurate; from p = −1 on, the differences are within chance. p = −1 is the fastest to prepare, because its "
+        f"kernel needs no power. ({CHI2.name} with p = −1 is chi2; p = −8 stands for the intersection.)"
     )

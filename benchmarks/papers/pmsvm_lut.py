@@ -10,15 +10,15 @@ from kernline.datasets import Dataset
 from .common import CHI2, HEADER, HI, Page, binary, figure, liblinear, load, measure, svm
 
 INTRODUCTION = """Yang and Wu, "Practical large scale classification with additive kernels", ACML 2012. C = 0.01 for the
-kernels, C = 1 for LIBLINEAR, degree 2 and 1000 bins unless said otherwise, no bias. MNIST and covtype are the paper's;
-scene15_bow stands in for Caltech 101 (both are counts of visual words). KDDA, URL and RCV1 are not to be had: the data
-here are generated word counts with a share of their rows and columns, so that times and bytes can be compared with each
-other, and accuracies among the methods only.
+kernels, C = 1 for LIBLINEAR, degree 2 and 1000 bins unless stated otherwise, no bias. MNIST and covtype are the paper's;
+scene15_bow stands in for Caltech 101 (both are counts of visual words). KDDA, URL and RCV1 are not available. The data
+here are generated word counts with a fraction of their rows and columns. Times and bytes can be compared with each other,
+accuracies only between methods.
 
 **Misprints and remarks.** Algorithm 3 prints "G = g(x_i)", for y_i g(x_i) − 1. The index ⌊bx⌋ runs from 0 to b: b + 1
-entries, not b. The Chebyshev nodes are those for x, but the polynomial is one in ln(x + 0.05), for which they are not
-the best: on values crowded near zero the ad hoc nodes are better (docs/approximation.md). Table 1's last row has mean
-errors above its largest ones, which cannot be."""
+entries, not b. The Chebyshev nodes are those for x, but the polynomial is in ln(x + 0.05), for which they are not
+optimal: on values crowded near zero, the ad hoc nodes are better (docs/approximation.md). In the last row of Table 1 the
+mean errors exceed the largest errors, which is impossible."""
 
 AD_HOC = (0.01, 0.06, 0.75)
 CHI = kernels.Chi2()
@@ -45,7 +45,7 @@ def main() -> None:
 
 
 def _columns(data: Dataset) -> tuple[dict[str, np.ndarray], np.ndarray]:
-    """Three features that many rows have, and random α with one class against the rest."""
+    """Three features that are non-zero in many rows, and random α for one class against the rest."""
     counts = (data.X_train > 0).sum(axis=0)
     order = np.argsort(counts)
     chosen = [int(order[int(q * (order.size - 1))]) for q in (0.6, 0.8, 0.97)]
@@ -74,10 +74,10 @@ def _errors(page: Page, sets: dict[str, Dataset]) -> None:
 
 
 POINTS = np.linspace(0.05, 1.0, 951)
-POINTS_TEXT = """Errors of g_j as a share of its largest value, over x from 0.05 to 1: the paper says neither, but its
-pairs of absolute and relative numbers fit this. On MNIST ours then agree with the paper's, and so does the order of the
-nodes. Below x = 0.05 the Chebyshev polynomial of degree 2 misses g_j(0) = 0: from x = 0.001 on, its largest error is 3 to
-7 %, that of the ad hoc nodes stays below 2.4 %."""
+POINTS_TEXT = """Errors of g_j relative to its largest value, for x from 0.05 to 1. The paper states neither, but its
+pairs of absolute and relative numbers fit this. On MNIST our errors, and the order of the nodes, then agree with the paper's.
+Below x = 0.05 the Chebyshev polynomial of degree 2 misses g_j(0) = 0: from x = 0.001 on, its largest error is 3 to 7 %, and
+that of the ad hoc nodes stays below 2.4 %."""
 
 
 def _degrees(page: Page, sets: dict[str, Dataset]) -> None:
@@ -102,12 +102,12 @@ def _degrees(page: Page, sets: dict[str, Dataset]) -> None:
     page.add_figure(picture, "figure2", "Relative error of g_j by degree, Chebyshev nodes")
     page.add(
         'The paper: "at degree 5, the maximum relative errors … are all below 0.5 % and the mean relative errors below '
-        '0.1 %". On MNIST and scene15_bow the largest error is below that too; on scene15_bow the mean levels off higher, '
-        "at the error of the 1000 bins: its features have few values, most of them small."
+        '0.1 %". On MNIST and scene15_bow the largest error is also below 0.5 %. On scene15_bow the mean levels off '
+        "higher, at the error of the 1000 bins: its features have few values, most of them small."
     )
 
 
-# name: rows, columns, words a document before bursts merge; the paper's own sizes follow
+# name: rows, columns, words per document before bursts merge, the paper's sizes
 SHAPES = {
     "RCV1-like": (67_740, 47_236, 90, "677,399 × 47,236"),
     "URL-like": (120_000, 323_196, 125, "2.4 M × 3.2 M"),
@@ -158,8 +158,8 @@ def _accuracy_by_degree(page: Page, sets: dict[str, Dataset]) -> None:
     page.add_table(["accuracy % / train s", *(f"degree {m}" for m in degrees)], rows)
     page.add_figure(picture, "figure3", "Accuracy and training time by degree")
     page.add(
-        "The paper: on covtype accuracy rises visibly with the degree, on URL it does not; time rises on both. Here "
-        "accuracy rises on neither: at C = 0.01 the curves of covtype are too smooth to need the degree."
+        "In the paper, accuracy rises visibly with the degree on covtype but not on URL, and time rises on both. Here "
+        "accuracy rises on neither: at C = 0.01 the curves of covtype are too smooth to need a higher degree."
     )
 
 
@@ -171,10 +171,10 @@ def _bins(page: Page, sets: dict[str, Dataset]) -> None:
     for name, data in sets.items():
         found = [measure("", svm(CHI2, tables.PolynomialGradient(bins=b), fit_intercept=False), data) for b in bins]
         rows.append([name, *(f"{m.accuracy:.2f} / {m.bytes_a_value:.1f}" for m in found)])
-    page.add_table(["accuracy % / bytes a value", *(f"{b:,} bins" for b in bins)], rows)
+    page.add_table(["accuracy % / bytes per value", *(f"{b:,} bins" for b in bins)], rows)
     page.add(
-        "The paper: 10 and 100 bins lose 0.2 to 0.5 points, 10,000 gain nothing over 1000. Here 10 bins lose several points "
-        "on counts, whose values are small, and nothing on covtype; from 100 on all are alike."
+        "In the paper, 10 and 100 bins lose 0.2 to 0.5 points, and 10,000 gain nothing over 1000. Here 10 bins lose "
+        "several points on counts, whose values are small, and nothing on covtype. From 100 bins on, all are equal."
     )
 
 
@@ -201,7 +201,7 @@ PUBLISHED_LARGE = [
 
 def _large(page: Page, sets: dict[str, Dataset]) -> None:
     """Tables 4 to 7."""
-    page.add("## Tables 4–7: training time, accuracy, memory, testing time", "What the paper prints:")
+    page.add("## Tables 4–7: training time, accuracy, memory, testing time", "Published results:")
     page.add_table(["method", "KDDA", "URL", "RCV1"], PUBLISHED_LARGE)
     no_bias = {"fit_intercept": False, "tol": 0.01}
     for name, data in sets.items():
@@ -222,12 +222,12 @@ def _large(page: Page, sets: dict[str, Dataset]) -> None:
     page.add(LARGE_TEXT)
 
 
-LARGE_TEXT = """**Agrees.** The look-up table saves PmSVM its preparation, which costs it more than the training itself,
-and most of its memory. All kernel methods are within a few tenths of each other, the Chebyshev nodes a little ahead, and
+LARGE_TEXT = """**Agrees.** The look-up table removes PmSVM's preparation, which costs more than the training itself, and
+most of its memory. All kernel methods are within a few tenths of each other, the Chebyshev nodes are slightly ahead, and
 LIBLINEAR is the least accurate.
 
-**Differs.** LIBLINEAR is not slow here: these generated words separate the classes in about ten iterations, where the
-paper's data take hundreds. A value takes 4 bytes in hats, column and code in one word, up to 16 million columns; two-byte
-codes, PmSVM-LUT's and the feature maps', need 8 beyond 65,536 columns, which is the paper's number. Hats write 16 numbers
-a value where PmSVM-LUT writes 3, and on a million rare columns these miss the cache: there they train slower. Testing
-times include encoding the test data."""
+**Differs.** LIBLINEAR is not slow here: it separates the classes of these generated words in about ten iterations, while
+the paper's data take hundreds. Hats take 4 bytes per value, column and code in one word, up to 16 million columns. The
+two-byte codes of PmSVM-LUT and the feature maps need 8 bytes beyond 65,536 columns, which is the paper's number. Hats write
+16 numbers per value, PmSVM-LUT 3; on a million rare columns these miss the cache, so hats train slower there. Testing times
+include encoding the test data."""

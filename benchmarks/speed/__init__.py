@@ -1,1 +1,1 @@
-"""Kernline against its peers, one line of the table a measurement: ``python -m benchmarks.speed [names]``."""
+"""Kernline against its peers, one table line per measurement: ``python -m benchmarks.speed [names]``."""

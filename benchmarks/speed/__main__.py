@@ -1,4 +1,4 @@
-"""Print the table of speed and memory: every line measured in this run, contestants interleaved, best of three."""
+"""Print the table of speed and memory: every line is measured in this run, interleaved, best of three."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ MEASUREMENTS: dict[str, Measurement] = {
 def main() -> None:
     """Run the measurements named, or all."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("names", nargs="*", default=list(MEASUREMENTS), help=f"of {', '.join(MEASUREMENTS)}")
+    parser.add_argument("names", nargs="*", default=list(MEASUREMENTS), help=f"measurements: {', '.join(MEASUREMENTS)}")
     parser.add_argument("--rounds", type=int, default=3)
     options = parser.parse_args()
     warnings.simplefilter("ignore", ConvergenceWarning)

@@ -1,4 +1,4 @@
-"""One line of the table: what was measured, against what, and the ratio that is asked for."""
+"""One line of the table: what was measured, against what, and the target ratio."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Bar:
-    """`ours` and `theirs` are seconds (or what `unit` says); the ratio theirs / ours should be at least `wanted`."""
+    """`ours` and `theirs` are in seconds or `unit`; the ratio theirs / ours should be at least `wanted`."""
 
     work: str
     against: str
@@ -20,7 +20,7 @@ class Bar:
 
     @property
     def ratio(self) -> float:
-        """How many times less ours is."""
+        """theirs / ours."""
         return self.theirs / self.ours
 
     def row(self) -> list[str]:
@@ -40,5 +40,5 @@ class Bar:
 
 HEADER = ["work", "against", "ours", "theirs", "ratio", "bar", "met", "note"]
 
-# A measurement takes the number of rounds and yields its lines as they come.
+# A measurement takes the number of rounds and yields its lines.
 Measurement = Callable[[int], Iterator[Bar]]

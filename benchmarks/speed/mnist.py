@@ -21,7 +21,7 @@ from .bar import Bar
 
 
 def linear(rounds: int) -> Iterator[Bar]:
-    """The linear kernel at the objective of LinearSVC, which is given the loosest tolerance that comes within 1 %."""
+    """The linear kernel at the objective of LinearSVC, which gets the loosest tolerance that comes within 1 %."""
     data = datasets.load("mnist")
     for C in (0.01, 1.0):
         yield against_linear_svc(data, C, rounds, "MNIST", 2.0)
@@ -31,7 +31,7 @@ def against_linear_svc(data: Dataset, C: float, rounds: int, name: str, wanted: 
     """Equal objectives: each within 1 % of the optimum."""
     ours = ours_at("linear", data, C)
     reached = ours.fit(data.X_train, data.y_train)
-    optimum = float((reached.objective_ - reached.dual_gap_).sum())  # from below
+    optimum = float((reached.objective_ - reached.dual_gap_).sum())  # a lower bound
     tol = loosest_tolerance(data, C, 1.01 * optimum)
     peer = LinearSVC(loss="hinge", C=C, tol=tol, random_state=0, max_iter=3000)
     runs = interleave(
@@ -50,7 +50,7 @@ def against_linear_svc(data: Dataset, C: float, rounds: int, name: str, wanted: 
 
 
 def loosest_tolerance(data: Dataset, C: float, goal: float) -> float:
-    """The first of a falling series at which LinearSVC's objective is good enough."""
+    """The first of a decreasing series of tolerances at which LinearSVC's objective is good enough."""
     tol = 1.0
     while True:
         model = LinearSVC(loss="hinge", C=C, tol=tol, random_state=0, max_iter=3000).fit(data.X_train, data.y_train)
@@ -66,9 +66,9 @@ def ours_at(kernel: str, data: Dataset, C: float, **settings: Any) -> AdditiveSV
 
 
 def chi2(rounds: int) -> Iterator[Bar]:
-    """The chi2 kernel, and after the first C the prediction of the test set."""
+    """The chi2 kernel, and prediction of the test set after the first C."""
     data = datasets.load("mnist")
-    # The sampler wants sparse input to skip zeros, which is to its advantage.
+    # The sampler skips zeros in sparse input only, which makes it faster.
     sparse_train, sparse_test = sp.csr_matrix(data.X_train), sp.csr_matrix(data.X_test)
     for C in (0.1, 0.3, 1.0):
         peer = make_pipeline(AdditiveChi2Sampler(), LinearSVC(loss="hinge", C=C, tol=0.1, random_state=0))
@@ -90,7 +90,7 @@ def chi2(rounds: int) -> Iterator[Bar]:
 
 
 def _prediction(ours: AdditiveSVC, peer: Any, data: Dataset, sparse_test: Any) -> Bar:
-    """Each predicts from the layout that is faster for it."""
+    """Each predicts from the layout on which it is faster."""
     runs = interleave(
         {
             "ours": lambda: ours.predict(data.X_test),

@@ -18,7 +18,7 @@ _ROWS = 10_000
 
 
 def cross_validation(rounds: int) -> Iterator[Bar]:
-    """Ten C and five folds of parts of three data sets, one thread. One round: the fits are many already."""
+    """Ten C and five folds on parts of three data sets, one thread. One round, as it has many fits."""
     Cs = np.geomspace(0.01, 100.0, 10)
     common: dict[str, Any] = {"random_state": 0}
     for name in ("mnist", "usps", "covtype"):

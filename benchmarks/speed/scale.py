@@ -1,4 +1,4 @@
-"""Large sparse data, generated: against LinearSVC, and against ourselves at other sizes."""
+"""Large sparse data, generated: against LinearSVC, and against itself at other sizes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .mnist import against_linear_svc, ours_at
 
 
 def generated(n_rows: int, n_features: int = 2000, per_row: int = 100, seed: int = 0) -> sp.csr_matrix:
-    """Rows of `per_row` distinct columns, the low ones more often, with values in (0, 1]."""
+    """Rows of `per_row` distinct columns, low ones more often, with values in (0, 1]."""
     rng = np.random.default_rng(seed)
     columns = np.empty((n_rows, per_row), dtype=np.int32)
     width = n_features // per_row
@@ -40,9 +40,9 @@ def labels(X: sp.csr_matrix, seed: int = 1) -> np.ndarray:
 
 
 def sparse_million(rounds: int) -> Iterator[Bar]:
-    """The linear kernel at LinearSVC's own objective: time and memory. Hats are there for comparison."""
+    """The linear kernel at LinearSVC's objective: time and memory. Hats are included for comparison."""
     X = generated(1_000_000)
-    X.data = X.data.astype(np.float64)  # what LinearSVC trains on: spared a conversion
+    X.data = X.data.astype(np.float64)  # the type LinearSVC trains on, to spare it a conversion
     y = labels(X)
     data = Dataset(X, y, X[:1000], y[:1000])
     C = 0.01
@@ -61,7 +61,7 @@ def sparse_million(rounds: int) -> Iterator[Bar]:
 
 
 def growth(rounds: int) -> Iterator[Bar]:
-    """Time a non-zero at 10, 100 and 500 million: the slowest within 1.5 times the fastest."""
+    """Time per non-zero at 10, 100 and 500 million: the slowest within 1.5 times the fastest."""
     times = {}
     for n_rows in (100_000, 1_000_000, 5_000_000):
         X = generated(n_rows)
@@ -73,7 +73,7 @@ def growth(rounds: int) -> Iterator[Bar]:
     note = ", ".join(f"{size / 1e6:.0f} M: {value:.1f} ns" for size, value in times.items())
     yield Bar(
         "10 M to 500 M non-zeros, chi2",
-        "itself, a non-zero",
+        "itself, per non-zero",
         max(times.values()),
         1.5 * min(times.values()),
         1.0,

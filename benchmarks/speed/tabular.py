@@ -1,4 +1,4 @@
-"""Tall tables: covtype against gradient boosting, skin against LinearSVC on the hats written out."""
+"""Tall tables: covtype against gradient boosting, skin against LinearSVC on explicit hat features."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ import scipy.sparse as sp
 from sklearn.svm import LinearSVC
 
 from kernline import AdditiveSVC, datasets, kernels, tables
-from kernline.certificate import explicit_features
 from kernline.encoding import Encoder
 from kernline.native import row_norms
-from kernline.solvers import BinaryProblem
+from kernline.solvers import Problem
+from kernline.solvers.certificate import explicit_features
 
 from ..measure import interleave
 from .bar import Bar
 
-# EBM takes hours on all of covtype; both are timed on so many of its rows.
+# EBM takes hours on all of covtype; both are timed on this many rows.
 _EBM_ROWS = 20_000
 
 
@@ -31,7 +31,7 @@ def covtype(rounds: int) -> Iterator[Bar]:
     try:
         from lightgbm import LGBMClassifier
     except ImportError:
-        print("covtype: lightgbm is not installed (pip install lightgbm), so that line is left out")
+        print("covtype: lightgbm is not installed (pip install lightgbm); skipped")
     else:
         peer = LGBMClassifier(n_jobs=1, verbose=-1)
         runs = interleave({"ours": partial(ours.fit, X, y), "peer": partial(peer.fit, X, y)}, rounds)
@@ -48,7 +48,7 @@ def covtype(rounds: int) -> Iterator[Bar]:
     try:
         from interpret.glassbox import ExplainableBoostingClassifier
     except ImportError:
-        print("covtype: interpret is not installed (pip install interpret-core), so that line is left out")
+        print("covtype: interpret is not installed (pip install interpret-core); skipped")
         return
     rows = np.random.default_rng(0).choice(X.shape[0], _EBM_ROWS, replace=False)
     boosted = ExplainableBoostingClassifier(interactions=0, n_jobs=1)
@@ -63,7 +63,7 @@ def _dense(X: Any) -> Any:
 
 
 def skin(rounds: int) -> Iterator[Bar]:
-    """A gap of 1e-3 on 3 features. LinearSVC is given the hats of the same knots; its dual bound is ours."""
+    """A gap of 1e-3 on 3 features. LinearSVC gets the hats of the same knots, and our dual bound."""
     data = datasets.load("skin")
     X, y = _dense(data.X_train), data.y_train
     for loss in ("hinge", "squared_hinge"):
@@ -74,9 +74,7 @@ def skin(rounds: int) -> Iterator[Bar]:
         peer = _loosest_peer(features, y, loss, constant, bound)
         runs = interleave({"ours": partial(ours.fit, X, y), "peer": partial(peer.fit, features, y)}, rounds)
         reached = _objective(peer, features, y, loss, constant) / bound - 1.0
-        note = (
-            f"peer's features made beforehand, tol={peer.tol:g}, its objective {100 * reached:+.2f} % of the dual bound"
-        )
+        note = f"peer's features precomputed, tol={peer.tol:g}, its objective {100 * reached:+.2f} % of the dual bound"
         yield Bar(
             f"skin intersection, {loss}, gap 1e-3",
             "LinearSVC on hats",
@@ -93,7 +91,7 @@ def _hat_features(X: Any, model: AdditiveSVC) -> tuple[Any, float]:
     encoder = Encoder.fit(X, pair, kernel=kernels.Intersection())
     data = encoder.transform(X)
     norms = row_norms(data, pair, encoder.scales, 1)
-    problem = BinaryProblem(data, pair, model.gamma_ * encoder.scales, np.ones(len(X)), np.ones(len(X)), norms)
+    problem = Problem(data, pair, model.gamma_ * encoder.scales, np.ones(len(X)), np.ones(len(X)), norms)
     hats, _ = explicit_features(problem)
     values, vectors = np.linalg.eigh(pair.gram)
     root = vectors * np.sqrt(np.maximum(values, 0.0))

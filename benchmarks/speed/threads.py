@@ -15,7 +15,7 @@ from .scale import generated
 
 
 def hundred_classes(rounds: int) -> Iterator[Bar]:
-    """Generated: each class likes some columns."""
+    """Generated data: each class prefers some columns."""
     X = generated(40_000)
     rng = np.random.default_rng(0)
     y = np.argmax(X @ rng.normal(size=(X.shape[1], 100)).astype(np.float32), axis=1)
@@ -23,7 +23,7 @@ def hundred_classes(rounds: int) -> Iterator[Bar]:
 
 
 def binary(rounds: int) -> Iterator[Bar]:
-    """One problem that coordinate descent solves at once, and one that is left to Newton's method."""
+    """One problem that coordinate descent solves quickly, and one that Newton's method finishes."""
     data = datasets.load("mnist")
     for C in (1.0, 100.0):
         model = AdditiveSVC("chi2", C=C, random_state=0)

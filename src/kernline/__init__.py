@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from . import analysis, datasets, export, feature_maps, io, kernels, tables
-    from .additive import AdditiveSVC
-    from .additive_cv import AdditiveSVCCV
-    from .budgeted import BudgetedSVC
+    from .estimators.additive import AdditiveSVC
+    from .estimators.additive_cv import AdditiveSVCCV
+    from .estimators.budgeted import BudgetedSVC
+    from .estimators.nystrom import NystromSVC
     from .feature_maps import NystromMap
-    from .io.model_files import load, save
-    from .nystrom import NystromSVC
+    from .model_files.files import load, save
     from .shapes import ShapeFunctions
 
 __version__ = "0.1.0"
@@ -30,6 +30,7 @@ __all__ = [
     "io",
     "kernels",
     "load",
+    "losses",
     "save",
     "tables",
 ]
@@ -37,14 +38,14 @@ __all__ = [
 # Where a public name lives; one that is not here is a module. Loaded when asked for, so that the command line starts
 # without NumPy and scikit-learn.
 _HOMES = {
-    "AdditiveSVC": "additive",
-    "AdditiveSVCCV": "additive_cv",
-    "BudgetedSVC": "budgeted",
+    "AdditiveSVC": "estimators.additive",
+    "AdditiveSVCCV": "estimators.additive_cv",
+    "BudgetedSVC": "estimators.budgeted",
     "NystromMap": "feature_maps",
-    "NystromSVC": "nystrom",
+    "NystromSVC": "estimators.nystrom",
     "ShapeFunctions": "shapes",
-    "load": "io.model_files",
-    "save": "io.model_files",
+    "load": "model_files.files",
+    "save": "model_files.files",
 }
 
 

@@ -1,4 +1,4 @@
-"""The C++ core (native/bindings.cpp). Arrays must be of the exact type and contiguous: nothing is copied on the way."""
+"""The C++ core (native/bindings/bindings.cpp). Arrays must be of the exact type and contiguous: nothing is copied on the way."""
 
 from typing import Any
 
@@ -42,10 +42,12 @@ class DualSolver:
         read: Table,
         write: Table,
         scales: NDArray[Any],
-        signed_cost: NDArray[Any],
+        targets: NDArray[Any],
+        cost: NDArray[Any],
         curvature: NDArray[Any],
         intercept_square: float,
-        squared_hinge: bool,
+        loss: str,
+        epsilon: float,
         members: NDArray[Any] | None,
         seed: int,
         shuffle: bool,
@@ -56,10 +58,10 @@ class DualSolver:
     def set_negligible(self, share: float) -> None: ...
     def wake_all(self) -> None: ...
     def grow(self, factor: float) -> None: ...
-    def set_alpha(self, alpha: NDArray[Any]) -> None: ...
+    def set_beta(self, beta: NDArray[Any]) -> None: ...
     def set_weights(self, weights: NDArray[Any], intercept: float) -> None: ...
     def copy_weights(self, out: NDArray[Any]) -> None: ...
-    def copy_alpha(self, out: NDArray[Any]) -> None: ...
+    def copy_beta(self, out: NDArray[Any]) -> None: ...
     @property
     def intercept(self) -> float: ...
     @property
@@ -86,6 +88,15 @@ class CodeMap:
         levels: NDArray[Any],
         clip: bool,
         keeps_zeros: bool,
+    ) -> None: ...
+    def set_terms(
+        self,
+        kinds: NDArray[Any],
+        first: NDArray[Any],
+        level_start: NDArray[Any],
+        levels: NDArray[Any],
+        missing: NDArray[Any],
+        n_columns: int,
     ) -> None: ...
 
 class Source:

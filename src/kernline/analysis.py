@@ -1,7 +1,7 @@
 """How well a method approximates the curves g_j(x) = Σ_t α_t y_t k(x, x_tj): exact curve, approximation, error.
 
-For one feature with training values x_tj and coefficients α_t y_t, random or those of a solution. `gradient_curve`
-gives the curves, `error_table` the errors of several methods beside each other.
+For one feature with training values x_tj and coefficients α_t y_t, which are random or those of a solution.
+`gradient_curve` returns the curves, `error_table` the errors of several methods side by side.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class GradientCurve:
 
     @property
     def relative_error(self) -> Array:
-        """Error as a share of the largest |g_j|: at a point where g_j vanishes, a share of g_j itself says nothing."""
+        """Error relative to the largest |g_j|; relative to g_j itself it would be meaningless where g_j is zero."""
         return self.error / max(np.abs(self.exact).max(initial=0.0), np.finfo(float).tiny)
 
     def summary(self) -> dict[str, float]:
@@ -63,11 +63,11 @@ def gradient_curve(
     """Compare g_j with the method's approximation of it.
 
     `values` are the feature's training values in [0, 1] and `coefficients` its α_t y_t; zeros add nothing. The curves
-    are taken at `x`, by default 1000 points from 0.001 to 1.
+    are evaluated at `x`, by default 1000 points from 0.001 to 1.
     """
     column, weight = np.asarray(values, dtype=np.float64), np.asarray(coefficients, dtype=np.float64)
     if column.shape != weight.shape or column.ndim != 1:
-        raise ValueError(f"one coefficient a value: got {column.shape} values and {weight.shape} coefficients.")
+        raise ValueError(f"one coefficient per value: got {column.shape} values and {weight.shape} coefficients.")
     if column.size and (column.min() < 0.0 or column.max() > 1.0):
         raise ValueError(
             f"values must lie in [0, 1]; got {column.min():.6g} to {column.max():.6g}. Divide by the maximum."
@@ -86,7 +86,7 @@ def gradient_curve(
 
 
 def _cells(pair: TablePair, u: Array) -> NDArray:
-    """What the tables take of a value: its code, its payload or itself."""
+    """The cell of a value: its code, its payload or the value itself."""
     if pair.grid is not None:
         return np.searchsorted(pair.grid.thresholds, u, side="right")
     if pair.payload is not None:

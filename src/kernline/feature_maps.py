@@ -9,16 +9,18 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit_context
-from sklearn.utils import check_random_state
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import _check_feature_names_in, check_is_fitted, validate_data
+from sklearn.utils.validation import _check_feature_names_in, check_is_fitted
 
-from . import kernels, pairwise, tables, validation
+from . import kernels, tables, validation
 from .encoding import ColumnRange, Encoder
+from .estimators.fitting import in_one_step
+from .estimators.nystrom import KERNEL_CONSTRAINTS, fit_map
+from .estimators.training import random_of
+from .landmarks import pairwise
+from .landmarks.points import precision_of
 from .memory import COLUMN_BYTES, check_width
-from .nystrom import KERNEL_CONSTRAINTS, fit_map
-from .points import precision_of
 from .tables.explicit import explicit_pair
 from .threads import thread_count
 
@@ -71,11 +73,15 @@ class AdditiveKernelMap(TransformerMixin, BaseEstimator):
         self.method = method
         self.n_components = n_components
 
+    def _validate_params(self) -> None:
+        with validation.kernel_hint(self.kernel, "NystromMap"):
+            super()._validate_params()
+
     @_fit_context(prefer_skip_nested_validation=True)
+    @in_one_step
     def fit(self, X: Any, y: Any = None) -> AdditiveKernelMap:
         """Learn the range of each column."""
-        X = validate_data(self, X, accept_sparse="csr", accept_large_sparse=True, dtype="numeric")
-        X = validation.canonical(X)
+        X = validation.validated(self, X)
         kernel = kernels.get(self.kernel)
         check_width(self, X, COLUMN_BYTES)
         found = ColumnRange.of(X)
@@ -152,8 +158,8 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     kernel, gamma, degree, coef0, n_basis, n_jobs : as for NystromSVC
     basis : {"kmeans", "l1", "leverage", "random"} or array of landmarks, default="kmeans"
         "l1" asks for class labels y.
-    random_state : int, RandomState or None, default=None
-        Seed of the landmarks.
+    random_state : int, RandomState or None, default=0
+        Seed of the landmarks; None takes NumPy's global state.
 
     Attributes
     ----------
@@ -187,7 +193,7 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         degree: float = 3.0,
         coef0: float = 1.0,
         n_jobs: int | None = None,
-        random_state: Any = None,
+        random_state: Any = 0,
     ) -> None:
         self.kernel = kernel
         self.gamma = gamma
@@ -199,17 +205,17 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self.random_state = random_state
 
     @_fit_context(prefer_skip_nested_validation=True)
+    @in_one_step
     def fit(self, X: Any, y: Any = None) -> NystromMap:
         """Choose the landmarks, and factorise the kernel between them."""
-        options = {"accept_sparse": "csr", "accept_large_sparse": True, "dtype": "numeric"}
         number = None
         if self._asks_for_labels():
-            X, y = validate_data(self, X, y, **options)
+            X, y = validation.validated(self, X, y)
             check_classification_targets(y)
             number = validation.check_classes(self, y)[1]
         else:
-            X = validate_data(self, X, **options)
-        self._map = fit_map(self, validation.canonical(X), number, check_random_state(self.random_state), self.gamma)
+            X = validation.validated(self, X)
+        self._map = fit_map(self, X, number, random_of(self), self.gamma)
         self.basis_, self.root_ = self._map.points.X, self._map.root
         self.gamma_, self.n_dropped_ = self._map.kernel.gamma, self._map.n_dropped
         return self

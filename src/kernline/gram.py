@@ -1,4 +1,4 @@
-"""Exact Gram matrices, in blocks of rows so that Ctrl-C is heard."""
+"""Exact Gram matrices, in blocks of rows so that Ctrl-C works."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from . import _core
+from .sources import plain_array, with_own_indices
 from .threads import thread_count
 
 if TYPE_CHECKING:
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 Array = NDArray[np.float64]
 
-# Cells of X × rows of Y in a block, for each thread: about a tenth of a second of the slowest kernel.
+# Cells of X × rows of Y in a block, per thread: about a tenth of a second for the slowest kernel.
 _BLOCK_WORK = 5_000_000
 
 
@@ -24,7 +25,9 @@ def gram_matrix(kernel: AdditiveKernel, X: Any, Y: Any = None) -> Array:
     """K(X, Y) exactly, for dense or sparse X and Y."""
     from sklearn.metrics.pairwise import check_pairwise_arrays  # slow to import, and training needs none of it
 
-    X, Y = check_pairwise_arrays(X, Y, accept_sparse="csr", dtype=np.float64)
+    is_same = Y is None or Y is X
+    X = with_own_indices(X)
+    X, Y = check_pairwise_arrays(X, X if is_same else with_own_indices(Y), accept_sparse="csr", dtype=np.float64)
     if kernel.nonnegative:
         _check_nonnegative(kernel, X)
         _check_nonnegative(kernel, Y)
@@ -56,9 +59,11 @@ def _product(X: Any, Y: Any) -> Array:
 
 
 def canonical_csr(X: Any) -> sp.csr_array:
-    """CSR with sound indices, contiguous arrays, and each column once in a row: two entries for a cell are summed."""
+    """CSR with contiguous arrays and each column once per row: duplicate entries are summed.
+
+    X must have passed `with_own_indices`.
+    """
     X = sp.csr_array(X)
-    X.check_format(full_check=True)
     if not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
@@ -69,7 +74,7 @@ def canonical_csr(X: Any) -> sp.csr_array:
 
 
 def _blocks(n_rows: int, work_a_row: int, n_threads: int) -> list[slice]:
-    step = max(1, _BLOCK_WORK // max(1, work_a_row)) * n_threads  # as many rows for each thread
+    step = max(1, _BLOCK_WORK // max(1, work_a_row)) * n_threads  # this many rows for each thread
     return [slice(begin, min(begin + step, n_rows)) for begin in range(0, n_rows, step)]
 
 
@@ -78,7 +83,7 @@ def _p(kernel: AdditiveKernel) -> float:
 
 
 def _fill_dense(kernel: AdditiveKernel, name: str, X: Array, Y: Array, out: Array) -> None:
-    X, Y = np.ascontiguousarray(X), np.ascontiguousarray(Y)
+    X, Y = (np.ascontiguousarray(plain_array(part)) for part in (X, Y))
     Y_companion = kernel.companion(Y)
     threads = thread_count(kernel.n_jobs)
     for rows in _blocks(X.shape[0], Y.size, threads):
@@ -100,7 +105,7 @@ def _fill_sparse(kernel: AdditiveKernel, name: str, X: sp.csr_array, Y: sp.csr_a
 
 
 def _fill_by_formula(kernel: AdditiveKernel, X: Any, Y: Any, out: Array) -> None:
-    """For kernels of the user's own: k(0, v) = 0, so a column adds only where both have a value."""
+    """For user-defined kernels: k(0, v) = 0, so a column contributes only where both rows have a value."""
     X, Y = sp.csc_array(X), sp.csc_array(Y)
     out.fill(0.0)
     for j in range(X.shape[1]):

@@ -1,11 +1,11 @@
 """Additive kernels: K(x, y) = Σ_j k(x_j, y_j), each given by its scalar formula.
 
 A kernel object is used in two ways. ``kernel.scalar(u, v)`` is the formula on numbers, from which every approximation
-builds its tables. ``kernel(X, Y)`` is the exact Gram matrix, good as ``sklearn.svm.SVC(kernel=kernels.Chi2())``.
+builds its tables. ``kernel(X, Y)`` is the exact Gram matrix, usable as ``sklearn.svm.SVC(kernel=kernels.Chi2())``.
 
-All kernels here but the linear one live on non-negative numbers, vanish with either argument, k(0, v) = 0, and are
-homogeneous: k(su, sv) = s·k(u, v) (the linear one: s²). So zeros cost nothing, and one table on [0, 1] serves features
-of any range.
+All kernels except the linear one are defined on non-negative numbers, are zero if either argument is, k(0, v) = 0, and
+are homogeneous: k(su, sv) = s·k(u, v) (the linear one: s²). So zeros cost nothing, and one table on [0, 1] serves
+features of any range.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class AdditiveKernel:
-    """Base of all kernels. A subclass gives `scalar`; `n_jobs` threads compute its Gram matrices (None: one)."""
+    """Base of all kernels. A subclass defines `scalar`; `n_jobs` threads compute its Gram matrices (None: one)."""
 
     n_jobs: int | None = field(default=None, kw_only=True)
 
@@ -39,7 +39,7 @@ class AdditiveKernel:
 
     @property
     def native_name(self) -> str | None:
-        """What computes this kernel's Gram matrix, if there is more than the formula (gram.py)."""
+        """Name of a faster way to compute the Gram matrix (gram.py), or None for the formula."""
         return None
 
     def scalar(self, u: ArrayLike, v: ArrayLike) -> Array:
@@ -47,7 +47,7 @@ class AdditiveKernel:
         raise NotImplementedError(f"{type(self).__name__} must define scalar(u, v)")
 
     def companion(self, u: Array) -> Array:
-        """What the core's loop wants to know of each value alone, computed once a value instead of once a pair."""
+        """What the core's loop needs from each value alone, computed once per value instead of once per pair."""
         return u
 
     def __call__(self, X: Any, Y: Any = None) -> Array:
@@ -140,11 +140,11 @@ class JensenShannon(AdditiveKernel):
         return "js"
 
     def scalar(self, u: ArrayLike, v: ArrayLike) -> Array:
-        """Return the formula, and its limit 0 where either is 0."""
+        """Return the formula, and its limit 0 where either argument is 0."""
         u, v = _pair(u, v)
         smaller, larger = np.minimum(u, v), np.maximum(u, v)
         both = smaller > 0.0
-        # with r = min/max ≤ 1 it is max/2 · ((1 + r) log₂(1 + r) − r log₂ r), in which no digits are lost
+        # with r = min/max ≤ 1 it is max/2 · ((1 + r) log₂(1 + r) − r log₂ r), which loses no digits
         r = np.divide(smaller, larger, out=np.zeros_like(larger), where=both)
         log_r = np.log(np.where(both, smaller, 1.0)) - np.log(np.where(both, larger, 1.0))
         return larger * ((1.0 + r) * np.log1p(r) - r * log_r) / np.log(4.0)
@@ -158,7 +158,7 @@ class JensenShannon(AdditiveKernel):
 class PowerMean(AdditiveKernel):
     """k(u, v) = ((uᵖ + vᵖ)/2)^(1/p), positive definite for −∞ ≤ p ≤ 0 (Wu, CVPR 2012).
 
-    The limits are taken exactly: p = 0 is the Hellinger kernel, −1 chi2, −∞ the intersection.
+    The limits are exact: p = 0 is the Hellinger kernel, −1 chi2, −∞ the intersection.
     """
 
     p: float = -8.0
@@ -166,7 +166,7 @@ class PowerMean(AdditiveKernel):
     name: ClassVar[str] = "power_mean"
 
     def __post_init__(self) -> None:
-        """Refuse what is not a kernel."""
+        """Check that p gives a kernel."""
         if not self.p <= 0.0:
             raise ValueError(
                 f"PowerMean is positive definite for p <= 0 only; got p={self.p}. "
@@ -175,13 +175,13 @@ class PowerMean(AdditiveKernel):
 
     @property
     def native_name(self) -> str | None:
-        """The core's loop: the special cases have their own, and next to p = 0 the formula needs more care."""
+        """The core's loop. Special cases have their own; near p = 0 the formula needs more care."""
         if -1e-3 < self.p < 0.0:
             return None
         return {0.0: "hellinger", -1.0: "chi2", -math.inf: "intersection"}.get(self.p, "power_mean")
 
     def scalar(self, u: ArrayLike, v: ArrayLike) -> Array:
-        """Return min·((1 + r⁻ᵖ)/2)^(1/p) with r = min/max: the same mean, and no power overflows."""
+        """Return min·((1 + r⁻ᵖ)/2)^(1/p) with r = min/max: the same mean, in which no power overflows."""
         if self.p == 0.0:
             return Hellinger().scalar(u, v)
         if self.p == -1.0:
@@ -198,7 +198,7 @@ class PowerMean(AdditiveKernel):
         return np.where(smaller > 0.0, smaller * (0.5 + 0.5 * ratio**-self.p) ** (1.0 / self.p), 0.0)
 
     def companion(self, u: Array) -> Array:
-        """Return log₂ u, and 0 for 0 (where the kernel vanishes anyway)."""
+        """Return log₂ u, and 0 for 0 (where the kernel is zero anyway)."""
         return np.log2(np.where(u > 0.0, u, 1.0))
 
 
@@ -206,8 +206,8 @@ class PowerMean(AdditiveKernel):
 class Custom(AdditiveKernel):
     """Your own kernel, from a NumPy function of two non-negative arrays.
 
-    The function must broadcast, be symmetric, vanish when either argument is 0, and be positive definite: checked on a
-    grid in [0, 1]. Where it is homogeneous, k(2u, 2v) = 2·k(u, v), the kernel is that of the raw values; where it is
+    The function must broadcast, be symmetric, be zero if either argument is 0, and be positive definite. This is
+    checked on a grid in [0, 1]. If it is homogeneous, k(2u, 2v) = 2·k(u, v), the kernel is that of the raw values; if
     not, ``AdditiveSVC`` applies it to the values scaled to [0, 1].
 
     >>> import numpy as np
@@ -233,11 +233,11 @@ class Custom(AdditiveKernel):
         size = np.abs(gram).max() or 1.0
         if np.abs(gram[0]).max() > 1e-9 * size or np.abs(gram - gram.T).max() > 1e-9 * size:
             raise ValueError(
-                "Custom: a kernel here is symmetric and vanishes with either argument, k(0, v) = 0, so that zeros cost "
-                "nothing. Subtract k(0, 0), k(u, 0) and k(0, v) suitably, or use sklearn.svm.SVC for this kernel."
+                "Custom: the function must be symmetric, and zero if either argument is, k(0, v) = 0, so that zeros "
+                "cost nothing. Subtract k(0, 0), k(u, 0) and k(0, v) suitably, or use sklearn.svm.SVC for this kernel."
             )
         if np.linalg.eigvalsh(gram).min() < -1e-6 * size:
-            raise ValueError("Custom: the function is not positive definite on [0, 1], so it is no kernel for an SVM.")
+            raise ValueError("Custom: the function is not positive definite on [0, 1], so it is not a kernel.")
 
     @property
     def homogeneous(self) -> bool:
@@ -261,7 +261,7 @@ BY_NAME: dict[str, type[AdditiveKernel]] = {
 
 
 def get(kernel: str | AdditiveKernel, p: float = -8.0) -> AdditiveKernel:
-    """The kernel object of a name; `p` is used by "power_mean" alone. Objects pass through."""
+    """The kernel object of a name; only "power_mean" uses `p`. Objects pass through."""
     if isinstance(kernel, AdditiveKernel):
         return kernel
     if kernel == "power_mean":

@@ -1,13 +1,19 @@
-"""Whether a fit can be held in memory: a kernel that lends more than it has ends the process without a word."""
+"""Whether a fit fits into memory. Linux grants more memory than it has, and kills the process that uses it."""
 
 from __future__ import annotations
 
 import os
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None  # type: ignore[assignment]
 
 # Less than this is not worth asking the system about.
 _SMALL = 2**28
@@ -18,32 +24,101 @@ COLUMN_BYTES = 64
 
 
 def machine_bytes() -> float:
-    """Memory of this machine, or of the container that the process runs in."""
+    """Memory of this machine, of the container that the process runs in, or what the process may have (ulimit -v)."""
     sizes = [float("inf")]
-    with suppress(AttributeError, ValueError, OSError):  # not every system tells
+    with suppress(AttributeError, ValueError, OSError):  # not on every system
         sizes.append(float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")))
     with suppress(ValueError, OSError), open(_CONTAINER_LIMIT) as file:
         sizes.append(float(file.read()))  # or "max"
+    if resource is not None:
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        sizes.append(float(limit) if limit != resource.RLIM_INFINITY else float("inf"))
     return min(sizes)
 
 
-def check_width(estimator: Any, X: Any, bytes_a_column: float) -> None:
+class TooLargeError(ValueError):
+    """Data that does not fit in the memory that is available."""
+
+
+def available_bytes() -> float:
+    """Memory that this process can still use: of the machine, of its container, and by its own limits (ulimit)."""
+    return max(0.0, min(_machine_left(), _container_left(), _limits_left()))
+
+
+def check_available(n_bytes: float, what: str, remedy: str = "") -> None:
+    """Raise TooLargeError if `what` takes more memory than is available."""
+    if n_bytes > (available := available_bytes()):
+        raise TooLargeError(
+            f"{what} takes about {n_bytes / 2**30:.3g} GB, and {available / 2**30:.3g} GB of memory are available. "
+            f"{remedy}".rstrip()
+        )
+
+
+def _machine_left() -> float:
+    with suppress(OSError, ValueError, KeyError):  # Linux only
+        lines = Path("/proc/meminfo").read_text().splitlines()
+        kilobytes = {name: float(rest.split()[0]) for name, _, rest in (line.partition(":") for line in lines)}
+        return 1024.0 * (kilobytes["MemAvailable"] + kilobytes["SwapFree"])
+    return machine_bytes()
+
+
+def _container_left() -> float:
+    """What the container may still use, not counting pages of files, which the system takes back when it needs them."""
+    folder = Path(_CONTAINER_LIMIT).parent
+    with suppress(OSError, ValueError, KeyError):  # no container, or "max"
+        limit = float(Path(_CONTAINER_LIMIT).read_text())
+        used = float((folder / "memory.current").read_text())
+        parts = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
+        return limit - used + float(parts["active_file"]) + float(parts["inactive_file"])
+    return float("inf")
+
+
+def _limits_left() -> float:
+    left = float("inf")
+    with suppress(ImportError, OSError, ValueError):  # not on every system
+        import resource
+
+        pages = [float(size) for size in Path("/proc/self/statm").read_text().split()]
+        for limit, used in ((resource.RLIMIT_AS, pages[0]), (resource.RLIMIT_DATA, pages[5])):
+            allowed = resource.getrlimit(limit)[0]
+            if allowed != resource.RLIM_INFINITY:
+                left = min(left, allowed - used * resource.getpagesize())
+    return left
+
+
+def exceeds_memory(needed: float) -> bool:
+    """Whether so many bytes are more than there is."""
+    return needed >= _SMALL and needed > machine_bytes()
+
+
+def check_memory(what: str, needed: float, remedy: str) -> None:
+    """Refuse what takes more bytes than there are; `what` is the subject of the message."""
+    if exceeds_memory(needed):
+        raise ValueError(
+            f"{what} would take about {needed / 2**30:.3g} GB, and {machine_bytes() / 2**30:.3g} GB are available. "
+            f"{remedy}"
+        )
+
+
+def check_width(estimator: Any, X: Any, bytes_a_column: float, n_columns: int | None = None) -> None:
     """Refuse X if a fit takes more memory than there is, and tell which row has the last column.
 
-    One number too large in a sparse file is enough for that.
+    One number too large in a sparse file is enough for that. `n_columns` are those of the solver, if there are more
+    than in X.
     """
-    needed = bytes_a_column * X.shape[1]
-    if needed < _SMALL or needed <= machine_bytes():
+    needed = bytes_a_column * (n_columns or X.shape[1])
+    if not exceeds_memory(needed):
         return
     where = ""
+    terms = f" ({n_columns:,} with one for each level)" if n_columns and n_columns > X.shape[1] else ""
     if sp.issparse(X) and X.nnz:
         where = (
             f" The last one in use, the {X.indices.max() + 1:,}th, is in row {_row_of_last(X) + 1:,} of {X.shape[0]:,}."
         )
     raise ValueError(
-        f"X has {X.shape[1]:,} columns, for which {type(estimator).__name__} takes about {needed / 2**30:.3g} GB, and "
-        f"the machine has {machine_bytes() / 2**30:.3g}.{where} If that is no mistake, lower the number of columns: "
-        "sklearn.feature_extraction.FeatureHasher does it for sparse data."
+        f"X has {X.shape[1]:,} columns{terms}, for which {type(estimator).__name__} takes about "
+        f"{needed / 2**30:.3g} GB, and the machine has {machine_bytes() / 2**30:.3g}.{where} If that is no mistake, "
+        "lower the number of columns: sklearn.feature_extraction.FeatureHasher does it for sparse data."
     )
 
 

@@ -31,7 +31,7 @@ def native_table(table: Table) -> Any:
 
 
 def decision(data: EncodedData, table: Table, slots: NDArray[np.float32], intercepts: Array, n_threads: int) -> Array:
-    """f_p(x_i) = intercept_p + Σ_j φ(u_ij) · W_pj, (n_rows, n_problems), of weights arranged by `slots_of`."""
+    """f_p(x_i) = intercept_p + Σ_j φ(u_ij) · W_pj, (n_rows, n_problems), of weights from `slots_of`."""
     out = np.empty((data.n_rows, intercepts.size))
     _core.decision(data.native, native_table(table), slots, intercepts, out, n_threads)
     return out
@@ -53,10 +53,10 @@ def row_norms(data: EncodedData, pair: TablePair, scales: Array, n_threads: int)
 
 
 def slots_of(weights: NDArray[np.float32]) -> NDArray[np.float32]:
-    """W of shape (n_problems, n_features, width), arranged as the core reads it: the problems of a slot side by side.
+    """W of shape (n_problems, n_columns, width) in the core's layout: the problems of a slot are adjacent.
 
-    They are padded to 1, 4 or a multiple of 8, what fits a register; and after the last slot comes an empty one, which
-    a pair table may touch.
+    They are padded to 1, 4 or a multiple of 8 to fit a register. An empty slot follows the last one, because a pair
+    table may read it.
     """
     slots = empty_slots(weights.shape)
     weights_in(slots, weights.shape)[:] = weights
@@ -64,13 +64,13 @@ def slots_of(weights: NDArray[np.float32]) -> NDArray[np.float32]:
 
 
 def empty_slots(shape: tuple[int, ...]) -> NDArray[np.float32]:
-    """Room for weights of this shape, arranged so."""
-    n_problems, n_features, width = shape
+    """Memory for weights of this shape, in that layout."""
+    n_problems, n_columns, width = shape
     stride = n_problems if n_problems == 1 else 4 if n_problems <= 4 else -(-n_problems // 8) * 8
-    return np.zeros((n_features * width + 1, stride), dtype=np.float32)
+    return np.zeros((n_columns * width + 1, stride), dtype=np.float32)
 
 
 def weights_in(slots: NDArray[np.float32], shape: tuple[int, ...]) -> NDArray[np.float32]:
-    """View arranged slots as W, (n_problems, n_features, width)."""
-    n_problems, n_features, width = shape
-    return slots[:-1].reshape(n_features, width, -1).transpose(2, 0, 1)[:n_problems]
+    """View slots in that layout as W, (n_problems, n_columns, width)."""
+    n_problems, n_columns, width = shape
+    return slots[:-1].reshape(n_columns, width, -1).transpose(2, 0, 1)[:n_problems]

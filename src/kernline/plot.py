@@ -9,7 +9,7 @@ from .analysis import GradientCurve
 
 
 def gradient_curves(curves: Mapping[str, GradientCurve], ax: Any = None) -> Any:
-    """Draw g_j and the approximations of it, by name."""
+    """Draw g_j and its approximations, labelled by name."""
     ax = ax if ax is not None else _new_axes()
     first = next(iter(curves.values()))
     ax.plot(first.x, first.exact, color="0.75", linewidth=6, label="exact", solid_capstyle="round")

@@ -1,4 +1,4 @@
-"""ShapeFunctions: the one fitted form of every additive model, f(x) = b + Σ_j f_j(x_j)."""
+"""ShapeFunctions: the one fitted form of every additive model, f(x) = b + Σ_j f_j(x_j), and pairs f_jk(x_j, x_k)."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 from sklearn.utils.validation import _check_feature_names
 
 from . import _core
-from .encoding import Encoder
+from .encoding import Encoder, TableTerm
+from .encoding.terms import column_values
 from .native import decision, native_table, slots_of, weights_in
-from .sources import row_blocks, sources
+from .sources import row_blocks, sources, with_own_indices
 from .tables import Table
 
 Array = NDArray[np.float64]
@@ -28,9 +28,9 @@ _NAMES_SHOWN, _NAMES_LISTED = 5, 20  # in a summary; in an error
 class ShapeFunctions:
     """One curve per feature and problem. A problem is a class against the rest; a binary model has one.
 
-    `weights` is W, (n_problems, n_features, width); with the `encoder` and the method's read `table` φ,
-    f_j(x) = φ(code of x) · W_j. `feature_names_in_` are the names of the columns that the model was fitted on, None if
-    they had none.
+    `weights` is W, (n_problems, n_columns, width), with a row for each solver column; with the `encoder` and the
+    method's read `table` φ, a cell adds φ(code) · W of its column. f_j is the sum of the terms that read feature j.
+    `feature_names_in_` are the names of the columns that the model was fitted on, None if they had none.
     """
 
     encoder: Encoder
@@ -88,19 +88,26 @@ class ShapeFunctions:
     @property
     def n_features(self) -> int:
         """Features the model was fitted on."""
-        return self.weights.shape[1]
+        return self.encoder.n_features
+
+    @property
+    def n_functions(self) -> int:
+        """Curves, one for each feature, and tables of pairs of features, which come after them."""
+        return len(self.encoder.functions)
 
     @property
     def nbytes(self) -> int:
         """Size of the model: weights, intercepts and what the encoder learnt of each feature."""
-        learnt = (self.encoder.offsets, self.encoder.factors, self.encoder.edges, self.encoder.levels)
+        learnt = [self.encoder.offsets, self.encoder.factors, self.encoder.edges, self.encoder.levels]
+        axes = (axis for term in self.encoder.terms if isinstance(term, TableTerm) for axis in term.axes)
+        learnt += [axis.points for axis in axes]
         return self.weights.nbytes + self.intercepts.nbytes + sum(array.nbytes for array in learnt)
 
     def decision(self, X: Any, n_threads: int = 1) -> Array:
         """f(x) of every row (validated CSR or array) and problem, a block of rows at a time; no codes are kept."""
         out = np.empty((X.shape[0], self.n_problems))
         slots, intercepts = self._slots, np.ascontiguousarray(self.intercepts, dtype=np.float64)
-        if self.encoder.grid is not None:
+        if self.encoder.grid is not None and all(term.native for term in self.encoder.terms):
             table = native_table(self.table)
             for rows, source in sources(X):
                 _core.predict(self.encoder.native, source, table, slots, intercepts, out[rows], n_threads)
@@ -111,33 +118,72 @@ class ShapeFunctions:
         return out
 
     def evaluate(self, feature: int | str, values: ArrayLike) -> Array:
-        """f_j at `values` for one feature, by its number from 0 or its name: (n_values, n_problems)."""
-        j = self._number(feature)
-        self._check_column(j, values)
-        column = np.asarray(values, dtype=np.float64)
-        if column.ndim > 2 or (column.ndim == 2 and column.shape[1] != 1):
-            raise ValueError(f"evaluate: values must be those of one feature; got shape {column.shape}.")
-        column = column.reshape(-1, 1)
-        if not np.isfinite(column).all():
+        """f_j at `values` for one feature, by its number from 0 or its name: (n_values, n_problems).
+
+        From n_features on, a pair of features has the number; `values` is then (n_values, 2).
+        """
+        k = self._number(feature)
+        columns = self.encoder.functions[k]
+        if len(columns) == 1:
+            self._check_column(k, values)
+        rows = np.asarray(values, dtype=np.float64)
+        if rows.ndim > 2 or (rows.ndim == 2 and rows.shape[1] != len(columns)):
+            raise ValueError(f"evaluate: values must have {len(columns)} column(s); got shape {rows.shape}.")
+        rows = rows.reshape(-1, len(columns))
+        if np.isinf(rows).any() or (np.isnan(rows).any() and not np.isin(columns, self.encoder.nan_columns).any()):
             raise ValueError("evaluate: values must be finite; got NaN or infinity.")
+        curve = np.zeros((len(rows), self.n_problems))
+        if len(columns) == 1 and self.encoder.is_number[columns[0]]:
+            known = ~np.isnan(rows[:, 0])
+            curve[known] = self.number_curve(columns[0], rows[known])
+        for number, term in enumerate(self.encoder.terms):
+            if term.columns == columns:
+                curve += self._term_curve(number, rows)
+        return curve
+
+    def number_curve(self, j: int, values: ArrayLike) -> Array:
+        """The part of f_j that is the term of a number, at finite `values`."""
+        column = np.asarray(values, dtype=np.float64).reshape(-1, 1)
         row_start, _, cells = self.encoder.column(j).transform(column, write=False).entries()
         curve = np.zeros((column.size, self.n_problems))
         curve[np.diff(row_start) > 0] = self.table.vectors(cells) @ self.weights[:, j].T
         return curve
 
+    def term_scores(self, number: int) -> Array:
+        """φ(1) · W for every solver column of a term: (n_columns of the term, n_problems)."""
+        n_columns = self.encoder.terms[number].n_columns
+        return self._scores(number, np.arange(n_columns), np.ones(n_columns))
+
+    def _term_curve(self, number: int, rows: Array) -> Array:
+        column, u = self.encoder.cells(self.encoder.terms[number], rows)
+        has_cell = (column >= 0) & (self.encoder.quantised(u) != 0)
+        curve = np.zeros((len(rows), self.n_problems))
+        curve[has_cell] = self._scores(number, column[has_cell], u[has_cell])
+        return curve
+
+    def _scores(self, number: int, column: NDArray[np.int64], u: Array) -> Array:
+        """φ(u) · W of these columns of a term."""
+        cells = self.encoder.quantised(u)
+        if self.encoder.payload is not None:
+            cells = self.encoder.payload.compute(cells, write=False)
+        weights = self.weights[:, self.encoder.term_start[number] + column].astype(np.float64)
+        return np.einsum("nk,pnk->np", self.table.vectors(cells), weights)
+
     def importance(self, X: Any) -> Array:
-        """How much each curve moves the score over the rows of X, as a standard deviation: (n_features, n_problems).
+        """How much each function moves the score over the rows of X: a standard deviation, (n_functions, n_problems).
 
         The columns of X are checked as `predict` checks them: their number, and their names in order if both have any.
         """
         _check_feature_names(self, X, reset=False)
-        columns: Any = check_array(X, accept_sparse="csc", dtype=np.float64, input_name="X")
+        finite = "allow-nan" if self.encoder.nan_columns.size else True
+        columns: Any = check_array(
+            with_own_indices(X), accept_sparse="csc", dtype=np.float64, input_name="X", ensure_all_finite=finite
+        )
         if columns.shape[1] != self.n_features:
             raise ValueError(f"importance: X has {columns.shape[1]} features, and the model {self.n_features}.")
-        spread = np.empty((self.n_features, self.n_problems))
-        for j in range(self.n_features):
-            column = columns[:, [j]].toarray() if sp.issparse(columns) else columns[:, j]
-            spread[j] = self.evaluate(j, column).std(axis=0)
+        spread = np.empty((self.n_functions, self.n_problems))
+        for k, inputs in enumerate(self.encoder.functions):
+            spread[k] = self.evaluate(k, column_values(columns, inputs)).std(axis=0)
         return spread
 
     def _number(self, feature: int | str) -> int:
@@ -148,8 +194,8 @@ class ShapeFunctions:
             j = operator.index(feature)
         except TypeError:
             raise TypeError(f"evaluate: feature must be a number or a name, not {feature!r:.50}.") from None
-        if not 0 <= j < self.n_features:
-            raise IndexError(f"evaluate: no feature {j}. There are {self.n_features}, 0 to {self.n_features - 1}.")
+        if not 0 <= j < self.n_functions:
+            raise IndexError(f"evaluate: no feature {j}. There are {self.n_functions}, 0 to {self.n_functions - 1}.")
         return j
 
     def _number_of_name(self, name: str) -> int:

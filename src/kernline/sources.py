@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from . import _core
 
@@ -24,9 +25,70 @@ def row_blocks(X: Any, values: int = _CONVERTED_VALUES) -> Iterator[slice]:
         yield slice(begin, min(begin + step, X.shape[0]))
 
 
+def with_own_indices(X: Any) -> Any:
+    """Return a sparse X whose index arrays belong to us alone and are checked; anything else as it is.
+
+    SciPy and the core's loops use column numbers and offsets unchecked. A caller's thread that writes to them during a
+    fit would make the process read and write outside its memory, so they are copied before they are checked: 4 or 8
+    bytes per value. The values stay where they are: whatever is written to those can only change a result.
+    """
+    if not sp.issparse(X):
+        return X
+    if X.format == "coo" and X.ndim == 2:
+        return type(X)((plain_array(X.data), (_own_array(X.row), _own_array(X.col))), shape=X.shape)
+    if X.format not in ("csr", "csc", "bsr") or X.ndim != 2:
+        return X.copy()
+    n_rows, n_columns = X.shape[::-1] if X.format == "csc" else X.shape
+    if X.format == "bsr":
+        n_rows, n_columns = n_rows // X.blocksize[0], n_columns // X.blocksize[1]
+    data, indptr = X.data, _own_array(X.indptr)
+    _check_offsets(indptr, n_rows, min(len(data), len(X.indices)))
+    indices = _own_array(X.indices[: indptr[-1]])
+    _check_columns(indices, n_columns)
+    return type(X)((plain_array(data[: indptr[-1]]), indices, indptr), shape=X.shape)
+
+
+def _own_array(array: NDArray[Any]) -> NDArray[Any]:
+    return np.array(array, dtype=array.dtype.newbyteorder("="), order="C")
+
+
+# SciPy's check_format passes offsets that end with 0 or less, and differences that overflow.
+def _check_offsets(indptr: NDArray[Any], n_rows: int, n_values: int) -> None:
+    if indptr.shape != (n_rows + 1,) or indptr.dtype.kind != "i":
+        raise ValueError(
+            f"sparse X: indptr must hold {n_rows + 1} integers, one more than the matrix has rows (of CSC: columns); "
+            f"it has shape {indptr.shape} and type {indptr.dtype}."
+        )
+    if indptr[0] != 0 or (indptr[1:] < indptr[:-1]).any() or indptr[-1] > n_values:
+        raise ValueError(
+            f"sparse X: indptr must begin with 0, not decrease, and end within the {n_values} stored values. Was X "
+            "changed by another thread?"
+        )
+
+
+def _check_columns(indices: NDArray[Any], n_columns: int) -> None:
+    if indices.dtype.kind not in "iu" or indices.ndim != 1:
+        raise ValueError(f"sparse X: indices must be a vector of integers; it is of type {indices.dtype}.")
+    if indices.size and not 0 <= indices.min() <= indices.max() < n_columns:
+        raise ValueError(
+            f"sparse X: indices must lie between 0 and {n_columns - 1}; they range from {indices.min()} to "
+            f"{indices.max()}. Was X changed by another thread?"
+        )
+
+
+def plain_array(values: NDArray[Any]) -> NDArray[Any]:
+    """Return the array itself, or a copy if it is misaligned or of foreign byte order, which the core does not read.
+
+    Fields of packed records and buffers read from an odd offset are misaligned.
+    """
+    if values.flags.aligned and values.dtype.isnative:
+        return values
+    return np.require(values, dtype=values.dtype.newbyteorder("="), requirements=["A"])
+
+
 def sources(X: Any) -> Iterator[tuple[slice, Any]]:
     """Blocks of rows of X (CSR or 2-d array), each with the core's view of it."""
-    read = X.dtype in _READ
+    read = X.dtype in _READ and (X.data if sp.issparse(X) else X).flags.aligned
     blocks = row_blocks(X, _CALL_VALUES if read else _CONVERTED_VALUES)
     if not sp.issparse(X):
         for rows in blocks:

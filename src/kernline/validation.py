@@ -2,35 +2,64 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from types import FrameType
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
+from sklearn.utils import check_array
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, assert_all_finite, validate_data
 
-from .encoding import ColumnRange, Encoder
+from .encoding import ColumnRange, Encoder, TermSpec
+from .encoding.terms import check_columns, nan_columns, replaced_columns
 from .gram import canonical_csr
-from .kernels import AdditiveKernel
-from .sources import value_range
+from .kernels import BY_NAME, AdditiveKernel
+from .sources import plain_array, row_blocks, value_range, with_own_indices
 from .threads import thread_count
 
 Array = NDArray[np.float64]
 
-# Products of two values must stay finite, and differences too.
-LARGEST_VALUE = 1e150
+# Products of two values must stay finite, and differences too; and products of the largest must not vanish.
+LARGEST_VALUE, SMALLEST_VALUE = 1e150, 1e-150
+# With at most this many classes, y is taken for labels without a warning.
+_MANY_CLASSES = 50
+_INFINITE = (float("inf"), float("-inf"))
 # The length of a row of which float32 still holds the squared distances.
 LARGEST_IN_SQUARE = 1e18
+
+
+@contextmanager
+def kernel_hint(kernel: Any, remedy: str) -> Iterator[None]:
+    """Add to the error of a parameter which estimator has the kernel asked for, if it is one that is not additive."""
+    try:
+        yield
+    except ValueError as error:
+        from .landmarks.pairwise import NAMES  # imports more than most need
+
+        asked_for = kernel if isinstance(kernel, list | tuple) else [kernel]
+        others = [name for name in asked_for if isinstance(name, str) and name in NAMES and name not in BY_NAME]
+        if not others:
+            raise
+        raise type(error)(f"{error} {others[0]!r} is not additive: use {remedy}.") from None
 
 
 def check_training_data(
     estimator: Any, X: Any, y: Any, sample_weight: Any, *, reset: bool = True
 ) -> tuple[Any, NDArray[Any], Array | None]:
     """X (CSR or array), y and the weights; rows of weight zero are left out. Without `reset`, X is more of the same."""
-    X, y = validate_data(estimator, X, y, accept_sparse="csr", accept_large_sparse=True, dtype="numeric", reset=reset)
+    terms = terms_of(estimator)
+    missing = nan_columns(terms)
+    X, y = validated(estimator, X, y, reset=reset, ensure_all_finite="allow-nan" if missing.size else True)
     check_classification_targets(y)
-    X = canonical(X)
+    check_columns(terms, X.shape[1])
+    if missing.size:
+        _check_missing(estimator, X, missing)
     if sample_weight is None:
         return X, y, None
     weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
@@ -38,6 +67,12 @@ def check_training_data(
     if not kept.any():
         raise ValueError("sample_weight: every weight is zero, so no sample is left to fit on.")
     return (X, y, weight) if kept.all() else (X[kept], y[kept], weight[kept])
+
+
+def terms_of(estimator: Any) -> Sequence[TermSpec]:
+    """The terms that an estimator fits besides numbers."""
+    specs: Sequence[TermSpec] = estimator._terms() if hasattr(estimator, "_terms") else ()
+    return specs
 
 
 def check_new_data(estimator: Any, X: Any, encoder: Encoder) -> Any:
@@ -49,16 +84,42 @@ def check_new_data(estimator: Any, X: Any, encoder: Encoder) -> Any:
 
 def check_encodable(estimator: Any, X: Any, encoder: Encoder, n_threads: int) -> None:
     """Refuse values that the encoder has no code for."""
-    low, high = _finite_range(estimator, X, n_threads)
+    low, high = _number_range(estimator, X, encoder, n_threads)
     if encoder.nonnegative_for and low < 0.0:
-        _refuse_negative(estimator, ColumnRange.of(X), encoder.nonnegative_for)
+        _refuse_negative(estimator, ColumnRange.of(X).without(replaced_columns(encoder.terms)), encoder.nonnegative_for)
     if sp.issparse(X) and not encoder.keeps_zeros:
+        why = "columns with negative values, in which zero is not the lowest"
+        if encoder.terms:
+            why = "columns in which zero is a category, or not the lowest value"
         raise ValueError(
-            "The model was fitted on columns with negative values, in which zero is not the lowest: a sparse matrix "
-            "cannot stand for them. Pass a dense array (X.toarray())."
+            f"The model was fitted on {why}: a sparse matrix cannot stand for them. Pass a dense array (X.toarray())."
         )
     if not encoder.clips and max(-low, high) > LARGEST_VALUE:
         raise ValueError(f"kernel='linear' takes values up to {LARGEST_VALUE:g}; X holds {max(-low, high):.6g}.")
+
+
+def _number_range(estimator: Any, X: Any, encoder: Encoder, n_threads: int) -> tuple[float, float]:
+    """The least and the largest value among the numbers. All must be finite, but for NaN that has a weight."""
+    if not encoder.terms:
+        return _finite_range(estimator, X, n_threads)
+    assert_all_finite(X, allow_nan=bool(encoder.nan_columns.size), input_name="X")
+    _check_missing(estimator, X, encoder.nan_columns)
+    found = ColumnRange.of(X, n_threads).without(replaced_columns(encoder.terms))
+    return float(found.minimum.min(initial=0.0)), float(found.maximum.max(initial=0.0))
+
+
+def _check_missing(estimator: Any, X: Any, allowed: NDArray[np.int64]) -> None:
+    """Refuse NaN in columns that have no weight for it."""
+    if sp.issparse(X):
+        found = np.unique(X.indices[np.isnan(X.data)])
+    else:
+        found = np.flatnonzero(np.any([np.isnan(X[rows]).any(axis=0) for rows in row_blocks(X)], axis=0))
+    others = np.setdiff1d(found, allowed)
+    if others.size:
+        raise ValueError(
+            f"Input X contains NaN in column {_column_name(estimator, int(others[0]))}, which has no weight for "
+            "missing values. Fill it in, for example by sklearn.impute.SimpleImputer."
+        )
 
 
 def check_new_rows(estimator: Any, X: Any, nonnegative_for: str) -> Any:
@@ -75,29 +136,39 @@ def check_new_points(estimator: Any, X: Any) -> Any:
     return X
 
 
-def check_squares(estimator: Any, X: Any) -> None:
-    """Refuse values whose squared distances float32 does not hold."""
+def check_squares(estimator: Any, X: Any) -> float:
+    """Refuse values whose squared distances float32 does not hold; returns the largest magnitude."""
     largest = max(map(abs, _finite_range(estimator, X, thread_count(estimator.n_jobs))))
     if largest * np.sqrt(X.shape[1]) > LARGEST_IN_SQUARE:
         raise ValueError(
             f"{type(estimator).__name__} takes values up to about {LARGEST_IN_SQUARE / np.sqrt(X.shape[1]):.1g}; "
             f"X holds {largest:.6g}. Rescale it, for example by sklearn.preprocessing.StandardScaler."
         )
+    return largest
 
 
-def check_rows(estimator: Any, X: Any, nonnegative_for: str) -> None:
-    """Refuse values that cannot be compared with landmarks."""
+def check_not_tiny(largest: float) -> None:
+    """Refuse training data whose largest magnitude is so small that squares are zero; all zeros are fine."""
+    if 0.0 < largest < SMALLEST_VALUE:
+        raise ValueError(
+            f"The largest magnitude in X is {largest:.3g}, whose square is zero in float64; it must be at least "
+            f"{SMALLEST_VALUE:g}. Rescale X, for example by sklearn.preprocessing.MaxAbsScaler."
+        )
+
+
+def check_rows(estimator: Any, X: Any, nonnegative_for: str) -> float:
+    """Refuse values that cannot be compared with landmarks; returns the largest magnitude."""
     low, high = _finite_range(estimator, X, thread_count(getattr(estimator, "n_jobs", None)))
     if nonnegative_for and low < 0.0:
         _refuse_negative(estimator, ColumnRange.of(X), nonnegative_for, "Shift the column, or use kernel='rbf'.")
     if max(-low, high) > LARGEST_VALUE:
         raise ValueError(f"Values up to {LARGEST_VALUE:g} can be compared; X holds {max(-low, high):.6g}. Rescale it.")
+    return max(-low, high)
 
 
 def _new_rows(estimator: Any, X: Any) -> Any:
     """X with the columns of the fit; its values are still to be looked at."""
-    options = {"accept_sparse": "csr", "accept_large_sparse": True, "dtype": "numeric", "reset": False}
-    return canonical(validate_data(estimator, X, ensure_all_finite=False, **options))
+    return validated(estimator, X, reset=False, ensure_all_finite=False)
 
 
 def _finite_range(estimator: Any, X: Any, n_threads: int) -> tuple[float, float]:
@@ -108,9 +179,22 @@ def _finite_range(estimator: Any, X: Any, n_threads: int) -> tuple[float, float]
     return low, high
 
 
+def validated(estimator: Any, X: Any, y: Any = "no_validation", **options: Any) -> Any:
+    """X, or X and y, checked by scikit-learn's `validate_data`; X is CSR or an array in the form the core takes.
+
+    Index arrays are copied first, so that no other thread can change them once they are checked.
+    """
+    options = {"accept_sparse": "csr", "accept_large_sparse": True, "dtype": "numeric"} | options
+    found = validate_data(estimator, with_own_indices(X), y, **options)
+    return (canonical(found[0]), found[1]) if isinstance(found, tuple) else canonical(found)
+
+
 def canonical(X: Any) -> Any:
-    """Sparse X in the form the core takes (see `canonical_csr`); dense X as it is."""
-    return canonical_csr(X) if sp.issparse(X) else X
+    """X in the form the core takes: see `canonical_csr` and `plain_array`."""
+    if not sp.issparse(X):
+        return plain_array(X)
+    # SciPy does not support sparse float16: slices of such rows fail.
+    return canonical_csr(X.astype(np.float32) if X.dtype == np.float16 else X)
 
 
 def check_values(estimator: Any, found: ColumnRange, kernel: AdditiveKernel, scale: str, *, sparse: bool) -> None:
@@ -123,6 +207,8 @@ def check_values(estimator: Any, found: ColumnRange, kernel: AdditiveKernel, sca
             f"{_lowest_column(estimator, found)}. Pass a dense array (X.toarray())."
         )
     largest = np.maximum(np.abs(found.minimum), np.abs(found.maximum))
+    if kernel.name == "linear":
+        check_not_tiny(float(largest.max(initial=0.0)))
     if (kernel.name == "linear" or scale == "minmax") and largest.max(initial=0.0) > LARGEST_VALUE:
         worst = int(largest.argmax())
         raise ValueError(
@@ -158,6 +244,27 @@ def check_classes(estimator: Any, y: NDArray[Any]) -> tuple[NDArray[Any], NDArra
     return classes, number
 
 
+def check_class_list(estimator: Any, classes: Any) -> NDArray[Any]:
+    """The `classes` of partial_fit, in order. Values that y cannot have are refused."""
+    values = check_array(classes, ensure_2d=False, dtype=None, ensure_all_finite=False, input_name="classes")
+    missing = [value for value in values.ravel().tolist() if value is None or value != value or value in _INFINITE]
+    if values.ndim != 1 or missing:
+        got = f"{missing[0]!r} among them" if missing else f"an array of shape {values.shape}"
+        raise ValueError(f"classes: pass a list of the labels that y may have, numbers or text; got {got}.")
+    return check_classes(estimator, values)[0]
+
+
+def ask_about_many_classes(classes: NDArray[Any], n_rows: int) -> None:
+    """Warn when y does not look like class labels."""
+    if classes.size > max(_MANY_CLASSES, n_rows // 10):
+        warnings.warn(
+            f"y has {classes.size:,} distinct values in {n_rows:,} rows, and each becomes a class with a problem of "
+            "its own. Is y an identifier, or the target of a regression?",
+            UserWarning,
+            stacklevel=level_of_caller(),
+        )
+
+
 def check_known_classes(classes: NDArray[Any], y: NDArray[Any]) -> NDArray[np.int64]:
     """Return each sample's class number, of classes named beforehand."""
     unknown = np.setdiff1d(y, classes)
@@ -172,3 +279,18 @@ def check_known_classes(classes: NDArray[Any], y: NDArray[Any]) -> NDArray[np.in
 def _column_name(estimator: Any, j: int) -> str:
     names = getattr(estimator, "feature_names_in_", None)
     return repr(str(names[j])) if names is not None else str(j)
+
+
+def level_of_caller() -> int:
+    """The `stacklevel` for a warning of our caller's, such that it names the line outside this library.
+
+    Decorators of scikit-learn lie between a user's call and ours, more or fewer of them by version.
+    """
+    level, frame = 1, sys._getframe(1)
+    while frame.f_back is not None and _library_of(frame) in ("kernline", "sklearn"):
+        level, frame = level + 1, frame.f_back
+    return level
+
+
+def _library_of(frame: FrameType) -> str:
+    return str(frame.f_globals.get("__name__", "")).partition(".")[0]

@@ -18,9 +18,10 @@ from typing import Any
 import numpy as np
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
 
-from kernline import kernels, pairwise
-from kernline.io import model_tree
-from kernline.io.tensor_file import DTYPES
+from kernline import kernels
+from kernline.landmarks import pairwise
+from kernline.model_files import tree as model_tree
+from kernline.model_files.tensor_file import DTYPES
 
 _NO_DIGEST = b"0" * 64
 

@@ -15,7 +15,7 @@ with atheris.instrument_imports(include=["kernline"]):
     from model_changes import Mutator
     from model_use import load_and_use
 
-    from kernline.io import model_files  # noqa: F401  otherwise imported when it is first used
+    from kernline.model_files import files as model_files  # noqa: F401  otherwise imported when it is first used
 
 
 def test_one_input(content: bytes) -> None:

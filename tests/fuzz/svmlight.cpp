@@ -6,7 +6,7 @@
 #include <cstring>
 #include <vector>
 
-#include "svmlight_reader.hpp"
+#include "host/svmlight_reader.hpp"
 
 using namespace kernline;
 

@@ -9,6 +9,7 @@ from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, Normalizer, Standa
 
 import kernline
 from kernline import AdditiveSVC, AdditiveSVCCV, BudgetedSVC, NystromMap, NystromSVC, kernels, tables
+from kernline.encoding import TermSpec
 from kernline.feature_maps import AdditiveKernelMap
 
 FEW = tables.Hats(4)
@@ -29,6 +30,7 @@ MODELS = {
     "budgeted": BudgetedSVC(budget=4, passes=2),
     "nystrom_map": NystromMap("sigmoid", 0.001, n_basis=3),
     "additive_map": AdditiveKernelMap("js", "hats", n_components=2),
+    "terms": AdditiveSVC("chi2", FEW),
     "pipeline": make_pipeline(
         MaxAbsScaler(),
         Normalizer("l1"),
@@ -39,6 +41,8 @@ MODELS = {
     ),
 }
 SPARSE = ("chi2", "linear")
+# Terms of the model of that name.
+TERMS = (TermSpec("category", (0,)), TermSpec("missing", (1,)), TermSpec("pair", (1, 2), {"bins": (2, None)}))
 
 
 def main() -> None:
@@ -46,6 +50,7 @@ def main() -> None:
     rng = np.random.default_rng(0)
     X, y = rng.integers(0, 5, (30, 3)).astype(np.float64), np.arange(30) % 3
     X[:, 0] += y
+    MODELS["terms"]._terms = lambda: TERMS  # type: ignore[method-assign]
     for name, model in MODELS.items():
         if "random_state" in model.get_params() and model.random_state is None:
             model.set_params(random_state=0)

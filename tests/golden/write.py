@@ -12,9 +12,12 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import kernline
+from kernline.encoding import TermSpec
 from kernline.feature_maps import AdditiveKernelMap, NystromMap
-from kernline.io.model_files import FORMAT
+from kernline.model_files.files import FORMAT, FORMAT_OF_TERMS
 
+# One term of each kind besides numbers, which a model of the name "terms" has.
+TERMS = (TermSpec("category", (0,)), TermSpec("missing", (1,)), TermSpec("pair", (2, 3), {"bins": (3, None)}))
 MODELS = {
     "hats": kernline.AdditiveSVC(random_state=0),
     "rank": kernline.AdditiveSVC("intersection", scale="rank", random_state=0),
@@ -26,6 +29,7 @@ MODELS = {
     "budgeted": kernline.BudgetedSVC(budget=10, random_state=0),
     "additive-map": AdditiveKernelMap("js", "hats"),
     "nystrom-map": NystromMap(n_basis=10, random_state=0),
+    "terms": kernline.AdditiveSVC(random_state=0),
 }
 
 
@@ -33,10 +37,16 @@ def main() -> None:
     """Fit small models, and save them with rows and what they say of them."""
     X, y = load_digits(return_X_y=True)
     X, y = X[:200, 18:24], np.array(["zero", "one", "two"])[y[:200] % 3]
+    numbers = X
     for name, model in MODELS.items():
-        path = Path(__file__).parent / f"{FORMAT[0]}.{FORMAT[1]}-{name}.kern"
+        major, minor = FORMAT_OF_TERMS if name == "terms" else FORMAT
+        path = Path(__file__).parent / f"{major}.{minor}-{name}.kern"
         if path.exists():
             continue
+        X = numbers
+        if name == "terms":
+            model._terms = lambda: TERMS
+            X = np.where(np.arange(X.shape[1]) == 1, np.where(X == 0.0, np.nan, X), X)
         kernline.save(model.fit(sp.csr_array(X) if name.endswith("sparse") else X, y), path)
         few = X[:20]
         if hasattr(model, "predict"):

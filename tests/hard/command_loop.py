@@ -18,6 +18,7 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import kernline
 from kernline.cli import main
 from kernline.cli.light_imports import skip_heavy_imports
 
@@ -54,10 +55,7 @@ COMMANDS: dict[str, tuple[list[str], int]] = {
     "bench": (["bench", "iris.svm", "-q"], 0),
 }
 
-_PRELOADED = (
-    *("kernline.cli.app", "kernline.additive", "kernline.io.model_files", "kernline.export", "kernline.datasets"),
-    *("pyarrow.csv", "pyarrow.parquet", "pyarrow.ipc"),
-)
+_PRELOADED = ("kernline.cli.app", "pyarrow.csv", "pyarrow.parquet", "pyarrow.ipc")
 
 
 def make_files(folder: Path) -> None:
@@ -65,8 +63,6 @@ def make_files(folder: Path) -> None:
     import numpy as np
     import pandas as pd
     from sklearn.datasets import dump_svmlight_file, load_iris
-
-    import kernline
 
     iris = load_iris()
     frame = pd.DataFrame(iris.data, columns=list("abcd"))
@@ -122,6 +118,8 @@ def run_forks(n_runs: int, at_once: int) -> None:
     skip_heavy_imports()
     for module in _PRELOADED:
         importlib.import_module(module)
+    for name in ("AdditiveSVC", "datasets", "export", "load"):  # imported at first use
+        getattr(kernline, name)
     gc.freeze()  # or each child would go through all objects of the parent before it exits
     names = jobs(n_runs)
     alive: dict[int, tuple[str, Path]] = {}

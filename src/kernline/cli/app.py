@@ -9,11 +9,12 @@ import typer
 
 from .. import __version__
 from .bench import bench
+from .choosing import cv
 from .habits import Habitual
 from .inspection import convert, export, inspect
 from .named import app as named
 from .prediction import evaluate, predict
-from .training import cv, train
+from .training import train
 
 app = typer.Typer(
     name="kernline",
@@ -47,5 +48,5 @@ def about(
     kernline export model.kern model.onnx
 
     Each command has examples in its own --help. Exit codes: 0 done; 1 data, a model or a file cannot be used; 2 usage;
-    3 a package or a data set is missing; 4 a fault of ours; 130 interrupted; 141 the output's reader went away.
+    3 a package or a data set is missing; 4 internal error; 130 interrupted; 141 the output's reader went away.
     """

@@ -27,6 +27,7 @@ def bench(
     columns: opt.Columns = None,
     zero_based: opt.ZeroBased = None,
     header: opt.Header = None,
+    delimiter: opt.Delimiter = None,
     skip_bad: opt.SkipBad = False,
     threads: opt.Threads = 1,
     quiet: opt.Quiet = False,
@@ -41,7 +42,8 @@ def bench(
     """
     out = Output(quiet=quiet, json=json)
     with out.working():
-        parts = _parts(Reading(out, format, target, columns, zero_based, skip_bad, threads, header), data, test)
+        reading = Reading(out, format, target, columns, zero_based, skip_bad, threads, header, delimiter)
+        parts = _parts(reading, data, test)
         results: list[dict[str, Any]] = []
         for name, model in _contestants(parts[0], cost, threads):
             with out.status(f"Training {name}"):

@@ -23,7 +23,7 @@ class ExitCode(IntEnum):
     BAD_INPUT = 1  # data, a model or a file that cannot be used
     USAGE = 2
     MISSING = 3  # a package that is not installed, a data set that cannot be fetched
-    FAULT = 4  # ours
+    INTERNAL = 4  # a defect of this program
     INTERRUPTED = 130  # Ctrl-C, whether or not --keep saved a model
     CLOSED_PIPE = 141  # whoever read our output went away
 
@@ -34,7 +34,7 @@ class UsageError(Exception):
 
 @contextmanager
 def explained(fail: Callable[[str, int], None]) -> Iterator[None]:
-    """Turn what goes wrong into a message and a code. KERNLINE_DEBUG in the environment lets faults of ours through."""
+    """Turn errors into a message and a code. KERNLINE_DEBUG in the environment lets internal errors through."""
     try:
         yield
     except typer.Exit:
@@ -60,11 +60,11 @@ def explained(fail: Callable[[str, int], None]) -> Iterator[None]:
         if os.environ.get("KERNLINE_DEBUG"):
             raise
         what = f"{type(error).__name__}: {error}".replace("\n", " ")
-        fail(f"a fault of ours: {what}. Please report it, with what KERNLINE_DEBUG=1 shows.", ExitCode.FAULT)
+        fail(f"internal error: {what}. Please report it, with what KERNLINE_DEBUG=1 shows.", ExitCode.INTERNAL)
 
 
 # What the library calls a parameter has an option here, or goes by -p.
-_OPTIONS = ("columns", "format", "gamma", "kernel", "loss", "name", "scale", "solver", "target", "tol")
+_OPTIONS = ("columns", "delimiter", "format", "gamma", "kernel", "loss", "name", "scale", "solver", "target", "tol")
 _PARAMETERS = ("approximation", "basis", "budget", "coef0", "degree", "intercept_scaling", "max_iter", "n_basis", "p")
 _PHRASES = {
     r"\bzero_based=(True)?": "--zero-based",
@@ -84,7 +84,7 @@ def as_options(text: str) -> str:
 def _code(error: Exception) -> ExitCode:
     # By name: importing these would cost commands that end early.
     name = type(error).__name__
-    if name == "OutOfReachError":
+    if name in ("OutOfReachError", "UnknownDatasetError"):
         return ExitCode.MISSING
     return ExitCode.USAGE if name == "InvalidParameterError" else ExitCode.BAD_INPUT
 

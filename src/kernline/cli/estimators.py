@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 from typing import Any
 
 from .errors import UsageError
@@ -11,6 +12,7 @@ ESTIMATORS = ("additive", "nystrom", "budgeted")
 
 # LIBLINEAR's -s: loss and solver. LIBSVM's -t: the kernel.
 _SOLVERS = {"1": ("squared_hinge", "dual-cd"), "2": ("squared_hinge", "newton"), "3": ("hinge", "dual-cd")}
+_LARGEST_COST = 1024.0
 _KERNELS = {"0": "linear", "1": "poly", "2": "rbf", "3": "sigmoid"}
 _LANDMARK_KERNELS = ("rbf", "poly", "sigmoid", "laplacian", "exp-chi2")
 
@@ -68,6 +70,29 @@ def loss_and_solver(solver: str | None, loss: str | None) -> tuple[str | None, s
             "LIBLINEAR numbers them, or auto, dual-cd, newton. LIBSVM's C-SVC is what you get without -s."
         )
     return _SOLVERS[solver]
+
+
+def intercept(bias: float | None) -> dict[str, Any]:
+    """What -B says: LIBLINEAR appends a feature of this value, which adds its square to the kernel; < 0 is none.
+
+    Zero adds nothing either. AdditiveSVC and NystromSVC take the square times the mean of K(x, x), which
+    gamma="scale" makes one.
+    """
+    if bias is None:
+        return {}
+    if not math.isfinite(bias):
+        raise UsageError(f"-B {bias:g}: expected a finite number.")
+    return {"fit_intercept": True, "intercept_scaling": bias} if bias > 0.0 else {"fit_intercept": False}
+
+
+def costs_from(cost: float | None) -> list[float] | None:
+    """What -C tries: from the C that -c names, doubled up to LIBLINEAR's 1024; without -c, the estimator's own grid."""
+    if cost is None:
+        return None
+    if not 0.0 < cost < float("inf"):
+        raise UsageError(f"-c {cost:g}: the first C that -C tries must be a positive number.")
+    n_doublings = max(0, int(math.log2(_LARGEST_COST / cost)))
+    return [cost * 2.0**k for k in range(n_doublings + 1)]
 
 
 def gamma_value(gamma: str | None) -> float | str | None:

@@ -8,9 +8,8 @@ from typing import Any
 from typer.core import TyperCommand
 
 _HINTS = {
-    "-v": "Cross-validation is a command of its own: kernline cv -v 5 DATA.",
     "-b": "There are no probabilities; kernline predict --scores writes scores.",
-    "-B": "The intercept's constant is -p intercept_scaling=1; -p fit_intercept=False leaves it out.",
+    "-R": "The intercept is always penalised; -B 10 penalises it less than -B 1.",
     "-n": "There is no nu-SVM; -c is the cost. Threads are -j.",
     "-m": "There is no cache to set a size for; threads are -j.",
     "-d": "The degree of a polynomial kernel is -p degree=3.",
@@ -20,7 +19,7 @@ _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
 class Habitual(TyperCommand):
-    """A command that takes ``-w1 2`` for ``-w 1:2``, and has a hint for options of theirs that it has not."""
+    """A command that takes ``-w1 2`` for ``-w 1:2``, and has hints for LIBSVM options that are not supported."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """As click does, after and with the above."""

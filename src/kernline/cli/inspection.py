@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from . import options as opt
-from .data import Reading, is_model, load_model
+from .data import Reading, check_not_input, is_model, load_model
 from .errors import UsageError
 from .models import before_final_step, described, final_step
-from .output import Output, check_writable, table
+from .output import Output, table
 
 _EXPORTS = {".onnx": "onnx", ".h": "c", ".c": "c", ".json": "json", ".csv": "csv"}
 _MANY = 20
+_MAIN_PARAMETERS = ("kernel", "approximation", "C", "loss", "scale", "basis", "n_basis", "budget", "tol")
 
 
 def inspect(
@@ -30,6 +30,7 @@ def inspect(
     columns: opt.Columns = None,
     zero_based: opt.ZeroBased = None,
     header: opt.Header = None,
+    delimiter: opt.Delimiter = None,
     skip_bad: opt.SkipBad = False,
     threads: opt.Threads = -1,
     quiet: opt.Quiet = False,
@@ -41,10 +42,12 @@ def inspect(
     kernline inspect model.kern
     kernline inspect model.kern --data train.svm --top 20
     kernline inspect train.csv --target species
+
+    Features without names are numbered from 0, as everywhere in kernline; LIBSVM's index 1 is feature 0.
     """
     out = Output(quiet=quiet, json=json)
     with out.working():
-        reading = Reading(out, format, target, columns, zero_based, skip_bad, threads, header)
+        reading = Reading(out, format, target, columns, zero_based, skip_bad, threads, header, delimiter)
         if not is_model(file):
             record = _of_data(reading.rows(file))
             out.result(record, _listed(record))
@@ -68,6 +71,7 @@ def convert(
     target: opt.Target = None,
     columns: opt.Columns = None,
     header: opt.Header = None,
+    delimiter: opt.Delimiter = None,
     zero_based: opt.ZeroBased = None,
     multilabel: Annotated[
         bool, typer.Option("--multilabel", help="LIBSVM rows have several labels, as 1,3,7.")
@@ -92,8 +96,9 @@ def convert(
         kind = io.format_of(output, to)
         path = Path(output)
         if output != "-":
-            check_writable(path)
-        reading = Reading(out, format, target, columns, zero_based, skip_bad, threads, header, multilabel)
+            check_not_input(path, source)
+            out.claim(path)
+        reading = Reading(out, format, target, columns, zero_based, skip_bad, threads, header, delimiter, multilabel)
         content = reading.rows(source)
         qid = content.qid
         if qid is not None and kind != "svmlight":
@@ -103,8 +108,8 @@ def convert(
         options: Any = {"name": output, "format": to, "feature_names": content.feature_names, "target": name}
         options["qid"] = qid
         if output == "-":
-            io.write(sys.stdout.buffer, content.X, content.y, **options)
-            sys.stdout.buffer.flush()
+            with out.stdout() as text:
+                io.write(text.buffer, content.X, content.y, **options)
             return
         with replacing(path) as stream:
             io.write(stream, content.X, content.y, **options)
@@ -137,13 +142,15 @@ def export(
             raise UsageError(f"{output}: cannot tell the form. Pass --to onnx, c, json or csv.")
         if name is not None and form != "c":
             raise UsageError(f"--name is for names in C; {output} has none.")
-        check_writable(path)
+        check_not_input(path, model)
+        out.claim(path)
         svm = load_model(model)
         from .. import export as forms
 
         getattr(forms, f"to_{form}")(svm, path, **({"name": name} if name is not None else {}))
-        size = path.stat().st_size
-        out.result({"output": output, "form": form, "bytes": size}, [] if quiet else [f"{output}: {size:,} bytes"])
+        size = path.stat().st_size if path.is_file() else None
+        told = f"{output}: {size:,} bytes" if size is not None else output
+        out.result({"output": output, "form": form, "bytes": size}, [] if quiet else [told])
 
 
 def _of_model(svm: Any, file: str) -> dict[str, Any]:
@@ -159,9 +166,16 @@ def _of_model(svm: Any, file: str) -> dict[str, Any]:
             record["landmarks"] = getattr(last, name).shape[0]
     names = getattr(svm, "feature_names_in_", None)
     record |= {"feature_names": None if names is None else [str(name) for name in names]}
-    defaults = type(last)().get_params()
-    parameters = {key: value for key, value in last.get_params().items() if str(value) != str(defaults[key])}
-    return record | {"gamma": getattr(last, "gamma_", None), "parameters": parameters}
+    record["target"] = getattr(svm, "target_name_", None)
+    return record | {"gamma": getattr(last, "gamma_", None), "parameters": _parameters(last)}
+
+
+def _parameters(svm: Any) -> dict[str, Any]:
+    """The main parameters, and the others that are not the defaults; of a search, the kernel and the C it chose."""
+    defaults, given = type(svm)().get_params(), svm.get_params()
+    given |= {name: getattr(svm, f"{name}_") for name in ("kernel", "C") if hasattr(svm, f"{name}_")}
+    main = {name: given[name] for name in _MAIN_PARAMETERS if name in given}
+    return main | {name: value for name, value in given.items() if str(value) != str(defaults.get(name))}
 
 
 def _of_data(content: Any) -> dict[str, Any]:
@@ -178,8 +192,13 @@ def _of_data(content: Any) -> dict[str, Any]:
         record["missing"] = int(np.isnan(values).sum())
     record["feature_names"] = content.feature_names
     if y is not None:
-        labels, counts = np.unique(y, return_counts=True)
-        record["labels"] = dict(zip(labels.tolist(), counts.tolist(), strict=True))
+        try:
+            labels, counts = np.unique(y, return_counts=True)
+            record["labels"] = dict(zip(labels.tolist(), counts.tolist(), strict=True))
+        except (TypeError, ValueError):  # lists, or values of several types
+            raise ValueError(
+                f"labels of type {type(y[0]).__name__} cannot be counted. Name another --target."
+            ) from None
     return record | {"skipped_lines": content.n_skipped}
 
 
@@ -195,8 +214,13 @@ def _importance(svm: Any, X: Any, top: int) -> list[dict[str, Any]]:
     total = final_step(svm).shapes_.importance(before_final_step(svm, X)).sum(axis=1)
     names = getattr(svm, "feature_names_in_", None)
     order = total.argsort(kind="stable")[::-1][:top]
-    first = 0 if getattr(svm, "zero_based_", None) is True else 1  # without names, features are numbered as in the file
-    return [{"feature": str(names[j]) if names is not None else int(j) + first, "importance": total[j]} for j in order]
+
+    def named(columns: tuple[int, ...]) -> str | int:
+        parts = [str(names[j]) if names is not None else j for j in columns]
+        return parts[0] if len(parts) == 1 else " and ".join(map(str, parts))
+
+    functions = final_step(svm).shapes_.encoder.functions
+    return [{"feature": named(functions[k]), "importance": total[k]} for k in order]
 
 
 def _listed(record: dict[str, Any]) -> list[str]:

@@ -39,7 +39,7 @@ def list_(quiet: opt.Quiet = False, json: opt.Json = False) -> None:
 
 @app.command()
 def fetch(name: Name, quiet: opt.Quiet = False, json: opt.Json = False) -> None:
-    """Download a data set into the cache, check it, and tell where it is; goes on where a broken one ended.
+    """Download a data set into the cache, check it, and print where it is.
 
     \b
     kernline datasets fetch usps

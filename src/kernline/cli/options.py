@@ -33,6 +33,10 @@ Header = Annotated[
     bool | None,
     typer.Option("--header/--no-header", help="Whether line 1 of CSV has names; without: if no number is in it."),
 ]
+Delimiter = Annotated[
+    str | None,
+    typer.Option("--delimiter", help="The character between the fields of CSV, such as ';'; 'tab' for a tab."),
+]
 ZeroBased = Annotated[
     bool | None,
     typer.Option("--zero-based/--one-based", help="Where LIBSVM indices begin."),

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TextIO
 
 import typer
 
-from .errors import explained
+from .errors import explained, forget_stdout
 
 
 class Output:
@@ -23,6 +22,7 @@ class Output:
     def __init__(self, *, quiet: bool, json: bool) -> None:
         self.json = json
         self.quiet = quiet or json
+        self._stdout_is_taken = False
 
     @property
     def live(self) -> bool:
@@ -40,18 +40,43 @@ class Output:
         sys.stderr.write(f"kernline: warning: {text}\n")
 
     def result(self, record: Mapping[str, Any], lines: Sequence[str]) -> None:
-        """Print what the command was called for."""
+        """Print the result of the command."""
         text = json.dumps(_plain(record)) if self.json else "\n".join(lines)
-        if text:
-            sys.stdout.write(text + "\n")
-            sys.stdout.flush()
+        if text and self._stdout_is_taken:
+            sys.stderr.write(text + "\n")
+        elif text:
+            with self.stdout() as stream:
+                stream.write(_encodable(text, stream) + "\n")
 
     def fail(self, text: str, code: int) -> NoReturn:
         """Say what is wrong, and end."""
-        if self.json:
+        if self.json and not self._stdout_is_taken:
             sys.stdout.write(json.dumps({"error": text, "exit_code": int(code)}) + "\n")
         sys.stderr.write(f"kernline: {text}\n")
         raise typer.Exit(int(code))
+
+    def claim(self, path: Path) -> None:
+        """Refuse an output that cannot be written, before hours go into it.
+
+        Where it is standard output itself (/dev/stdout), results go to standard error: the file holds nothing else.
+        """
+        from ..io.atomic import check_writable, open_descriptor
+
+        check_writable(path)
+        self._stdout_is_taken = open_descriptor(path) == 1
+
+    @contextmanager
+    def stdout(self) -> Iterator[TextIO]:
+        """Standard output, to be written to at once; errors name it."""
+        try:
+            yield sys.stdout
+            sys.stdout.flush()
+        except BrokenPipeError:
+            raise
+        except OSError as error:  # a full disk: what is left in the buffer cannot be written either
+            forget_stdout()
+            error.filename = "standard output"
+            raise
 
     @contextmanager
     def working(self) -> Iterator[None]:
@@ -85,16 +110,10 @@ def table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[str]:
     ]
 
 
-def check_writable(path: Path) -> None:
-    """Refuse an output that cannot be written before hours go into it."""
-    if path.is_dir():
-        raise OSError(f"{path} is a folder; name a file in it.")
-    if path.exists() and not path.is_file():
-        return
-    if not path.parent.is_dir():
-        raise OSError(f"{path}: the folder {path.parent} does not exist.")
-    if not os.access(path.parent, os.W_OK):
-        raise OSError(f"{path}: no permission to write into {path.parent}.")
+def _encodable(text: str, stream: TextIO) -> str:
+    """The text, with escapes for what the stream's encoding lacks, such as bytes of a file's name."""
+    encoding = getattr(stream, "encoding", None) or "utf-8"
+    return text.encode(encoding, "backslashreplace").decode(encoding)
 
 
 def _plain(value: Any) -> Any:

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from . import options as opt
-from .data import Reading, load_model, model_and_data
+from .data import Reading, check_not_input, load_model, model_and_data
 from .errors import UsageError
 from .models import check_classifier, final_step
 from .models import scores as scores_of
-from .output import Output, check_writable, table
+from .output import Output, table
 
 _MANY_CLASSES = 50
 
@@ -32,6 +31,7 @@ def predict(
     format: opt.Format = "auto",
     target: opt.Target = None,
     header: opt.Header = None,
+    delimiter: opt.Delimiter = None,
     zero_based: opt.ZeroBased = None,
     skip_bad: opt.SkipBad = False,
     threads: opt.Threads = -1,
@@ -50,14 +50,15 @@ def predict(
         if result is not None and output is not None:
             raise UsageError(f"two outputs, {result} and -o {output}.")
         path = None if (output or result) in (None, "-") else Path(str(output or result))
-        if path is not None:
-            check_writable(path)
         model, data = model_and_data(model, data)
-        _check_output(path, model, data)
+        if path is not None:
+            check_not_input(path, model, data)
+            out.claim(path)
         svm = load_model(model)
         check_classifier(svm, model)
         _set_threads(final_step(svm), threads)
-        content = Reading(out, format, target, None, zero_based, skip_bad, threads, header).rows(data, svm)
+        reading = Reading(out, format, target, None, zero_based, skip_bad, threads, header, delimiter)
+        content = reading.rows(data, svm)
         values = scores_of(svm, content.X)
         labels = _labels(svm, values)
         record, line = _counted(labels, content.y)
@@ -69,8 +70,8 @@ def predict(
             return
         lines = _lines(svm, labels, values if scores else None, csv=path is not None and path.suffix.lower() == ".csv")
         if path is None:
-            sys.stdout.write(lines)
-            sys.stdout.flush()
+            with out.stdout() as stream:
+                stream.write(lines)
             if line:
                 out.note(line)
             return
@@ -87,6 +88,7 @@ def evaluate(
     format: opt.Format = "auto",
     target: opt.Target = None,
     header: opt.Header = None,
+    delimiter: opt.Delimiter = None,
     zero_based: opt.ZeroBased = None,
     skip_bad: opt.SkipBad = False,
     threads: opt.Threads = -1,
@@ -95,8 +97,11 @@ def evaluate(
 ) -> None:
     """Measure a model on labelled rows: accuracy, and precision and recall of each class.
 
+    A model that was trained on a table remembers which column the labels are.
+
     \b
     kernline evaluate model.kern test.svm
+    kernline evaluate model.kern table.csv
     kernline evaluate model.kern table.parquet --target species --json
     """
     out = Output(quiet=quiet, json=json)
@@ -105,7 +110,8 @@ def evaluate(
         svm = load_model(model)
         check_classifier(svm, model)
         _set_threads(final_step(svm), threads)
-        content = Reading(out, format, target, None, zero_based, skip_bad, threads, header).labelled(data, svm)
+        reading = Reading(out, format, target, None, zero_based, skip_bad, threads, header, delimiter)
+        content = reading.labelled(data, svm)
         if not len(content.y):
             raise ValueError(f"{data} has no rows to evaluate on.")
         labels = _labels(svm, scores_of(svm, content.X))
@@ -124,19 +130,13 @@ def evaluate(
         out.result(record | {"classes": classes}, lines)
 
 
-def _check_output(path: Path | None, *inputs: str) -> None:
-    for given in inputs:
-        if path is not None and path.is_file() and Path(given).exists() and path.samefile(given):
-            raise UsageError(f"OUTPUT would overwrite {given}. Name another file.")
-
-
 def _set_threads(svm: Any, threads: int) -> None:
     if "n_jobs" in svm.get_params():
         svm.set_params(n_jobs=threads)
 
 
 def _labels(svm: Any, values: Any) -> Any:
-    from ..classifier import labels
+    from ..estimators.one_vs_rest import labels
 
     return labels(svm.classes_, values)
 

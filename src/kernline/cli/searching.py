@@ -1,4 +1,4 @@
-"""Cross-validation as ``cv`` runs it: the estimators search, this tells what they found."""
+"""Cross-validation as ``cv`` and ``train`` run it: the estimators search, this reports what they found."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class AdditiveSearch:
             for c, C in enumerate(model.Cs_)
         ]
         best = {"kernel": model.kernel_, "C": model.C_, "score": model.best_score_}
-        return _told(tried, best)
+        return _report(tried, best)
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class LandmarkSearch:
             for g, gamma in enumerate(model.gammas_)
             for c, C in enumerate(model.Cs_)
         ]
-        return _told(tried, {"gamma": model.gamma, "C": model.C, "score": model.best_score_})
+        return _report(tried, {"gamma": model.gamma, "C": model.C, "score": model.best_score_})
 
 
 @dataclass(frozen=True)
@@ -72,16 +72,38 @@ class BudgetSearch:
         self.model.set_params(**search.best_params_).fit(content.X, content.y)
         means = search.cv_results_["mean_test_score"]
         tried = [{"C": C, "score": float(score)} for C, score in zip(self.Cs, means, strict=True)]
-        return _told(tried, {"C": self.model.C, "score": float(search.best_score_)})
+        return _report(tried, {"C": self.model.C, "score": float(search.best_score_)})
 
 
-def _told(tried: list[dict[str, Any]], best: dict[str, Any]) -> Found:
-    """What is not a number was not tried: the scores had fallen already."""
-    tried = [row for row in tried if row["score"] == row["score"]]
-    rows = [[_short(value) for value in row.values()] for row in tried]
-    what = ", ".join(f"{name} = {_short(value)}" for name, value in best.items() if name != "score")
-    lines = [*table(list(best), rows), f"Cross Validation Score = {best['score']:.4f} ({what})"]
-    return {"best": best, "tried": tried}, lines
+def validated(model: Any, content: Any, folds: int, seed: int) -> Found:
+    """The accuracy of one model by cross-validation: every row is predicted once, by a model that has not seen it."""
+    from sklearn.model_selection import StratifiedKFold, cross_val_predict
+
+    split = StratifiedKFold(folds, shuffle=True, random_state=seed)
+    labels = cross_val_predict(model, content.X, content.y, cv=split)
+    correct, rows = int((labels == content.y).sum()), len(content.y)
+    record = {"accuracy": correct / rows, "correct": correct, "rows": rows, "folds": folds}
+    return record, [f"Cross Validation Accuracy = {100.0 * correct / rows:g}%"]
+
+
+def _report(grid: list[dict[str, Any]], best: dict[str, Any]) -> Found:
+    """The record and the lines of a search; a score that is not a number marks what was not tried."""
+    tried = [row for row in grid if row["score"] == row["score"]]
+    skipped = [_setting(row) for row in grid if row["score"] != row["score"]]
+    lines = table(list(best), [[_short(value) for value in row.values()] for row in tried])
+    if skipped:
+        lines.append("Not tried, as the scores had fallen for three C in a row:")
+        lines += [f"  {_text(setting)}" for setting in skipped]
+    lines.append(f"Cross Validation Score = {best['score']:.4f} ({_text(_setting(best))})")
+    return {"best": best, "tried": tried, "skipped": skipped}, lines
+
+
+def _setting(row: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if name != "score"}
+
+
+def _text(setting: dict[str, Any]) -> str:
+    return ", ".join(f"{name} = {_short(value)}" for name, value in setting.items())
 
 
 def _short(value: Any) -> str:

@@ -8,7 +8,7 @@ KERNLINE_OFFLINE=1 forbids that. ``make_bag_of_words`` generates data of the sam
 from .catalogue import CATALOGUE, Dataset, Entry, RemoteFile
 from .fetching import OutOfReachError, cache_folder, local, path
 from .generated import make_bag_of_words
-from .loading import check_name, fetch, load, load_part, names
+from .loading import UnknownDatasetError, check_name, fetch, is_split, load, load_part, names
 
 __all__ = [
     "CATALOGUE",
@@ -16,9 +16,11 @@ __all__ = [
     "Entry",
     "OutOfReachError",
     "RemoteFile",
+    "UnknownDatasetError",
     "cache_folder",
     "check_name",
     "fetch",
+    "is_split",
     "load",
     "load_part",
     "local",

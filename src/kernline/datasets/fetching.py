@@ -1,25 +1,16 @@
-"""From a published file to one on this machine: the user's folder, the cache, or a download that can be resumed."""
+"""From a published file to one on this machine: the user's folder, the cache, or a download."""
 
 from __future__ import annotations
 
-import hashlib
-import http.client
 import os
 import sys
-import urllib.error
-import urllib.request
 import warnings
-from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
+from ..io.atomic import replacing
 from .catalogue import RemoteFile
-
-# What is told while a file arrives: bytes so far, and all of them (0: not known).
-OnBytes = Callable[[int, int], None]
-
-_TRIES = 3
-_BLOCK = 1 << 18
+from .download import UNREACHABLE, Download, OnBytes
 
 
 class OutOfReachError(OSError):
@@ -30,6 +21,13 @@ def cache_folder() -> Path:
     """KERNLINE_CACHE, or where this system keeps what can be fetched again."""
     if folder := os.environ.get("KERNLINE_CACHE"):
         return Path(folder).expanduser()
+    try:
+        return _user_cache_folder()
+    except RuntimeError as error:
+        raise OutOfReachError("This user has no home folder to cache files in. Set KERNLINE_CACHE.") from error
+
+
+def _user_cache_folder() -> Path:
     if sys.platform == "darwin":
         return Path.home() / "Library" / "Caches" / "kernline"
     if sys.platform == "win32":
@@ -44,8 +42,10 @@ def local(file: RemoteFile) -> Path | None:
             found = Path(folder).expanduser() / (file.name + suffix)
             if found.exists():
                 return found
-    cached = cache_folder() / file.name
-    return cached if cached.exists() else None
+    with suppress(OutOfReachError):  # no home folder
+        cached = cache_folder() / file.name
+        return cached if cached.exists() else None
+    return None
 
 
 def path(file: RemoteFile, on_bytes: OnBytes | None = None) -> Path:
@@ -63,75 +63,24 @@ def path(file: RemoteFile, on_bytes: OnBytes | None = None) -> Path:
     target = cache_folder() / file.name
     try:
         _fetch(file, target, on_bytes or (lambda _done, _all: None))
-    except (urllib.error.URLError, http.client.HTTPException, ConnectionError, TimeoutError) as error:
+    except UNREACHABLE as error:
         reason = getattr(error, "reason", None) or error
-        raise OutOfReachError(
-            f"{where} and {file.url} cannot be reached ({reason}). {remedy}; what has arrived is kept, and a next "
-            "try goes on from there."
-        ) from error
+        raise OutOfReachError(f"{where} and {file.url} cannot be reached ({reason}). {remedy}.") from error
     return target
 
 
 def _fetch(file: RemoteFile, target: Path, on_bytes: OnBytes) -> None:
-    """Download beside the target, check, and only then give it its name."""
+    """Download to a file of this process alone, check it, and only then give it its name.
+
+    So processes that fetch the same file at once do not disturb each other, and whoever finds it finds all of it.
+    """
     target.parent.mkdir(parents=True, exist_ok=True)
-    part, version = target.with_name(target.name + ".part"), target.with_name(target.name + ".part.version")
-    for attempt in range(_TRIES):
-        try:
-            _download(file, part, version, on_bytes)
-            break
-        except urllib.error.HTTPError:  # an answer, which will be the same the next time
-            raise
-        except (urllib.error.URLError, http.client.HTTPException, ConnectionError, TimeoutError):
-            if attempt == _TRIES - 1:
-                if part.exists() and part.stat().st_size == 0:
-                    part.unlink()
-                raise
-    with part.open("rb") as stream:
-        digest = hashlib.file_digest(stream, "sha256").hexdigest()
-    version.unlink(missing_ok=True)
-    if file.sha256 and digest != file.sha256:
-        part.unlink()
-        raise ValueError(f"{file.url} has SHA-256 {digest}, not {file.sha256}: not the file that was published.")
+    with replacing(target) as out:
+        download = Download(file.url, out, on_bytes)
+        digest = download.run()
+        if file.sha256 and digest != file.sha256:
+            raise ValueError(f"{file.url} has SHA-256 {digest}, not {file.sha256}: not the file that was published.")
+        if not file.sha256 and not download.is_bounded:
+            raise ConnectionError("the server does not say how long it is, and we know no SHA-256 to check it by")
     if not file.sha256:
         warnings.warn(f"{file.name} is unverified: we know no SHA-256 of it. This one has {digest}.", stacklevel=4)
-    part.replace(target)
-
-
-def _download(file: RemoteFile, part: Path, version: Path, on_bytes: OnBytes) -> None:
-    """Bring `part` to its full length, going on where it ends if the server still has the same version."""
-    begun = part.stat().st_size if part.exists() else 0
-    request = urllib.request.Request(file.url)
-    if begun and version.exists():
-        request.add_header("Range", f"bytes={begun}-")
-        request.add_header("If-Range", version.read_text())
-    try:
-        response = urllib.request.urlopen(request, timeout=30)
-    except urllib.error.HTTPError as error:
-        if error.code != 416:  # nothing beyond what we have: it is complete, or not a beginning of this file
-            raise
-        part.unlink()
-        response = urllib.request.urlopen(urllib.request.Request(file.url), timeout=30)
-    with response:
-        resumed = response.status == 206
-        done = begun if resumed else 0
-        length = response.headers.get("Content-Length")
-        total = done + int(length) if length else 0
-        _remember_version(response, version)
-        with part.open("ab" if resumed else "wb") as out:
-            while block := response.read(_BLOCK):
-                out.write(block)
-                done += len(block)
-                on_bytes(done, total)
-    if total and done < total:
-        raise ConnectionError(f"the connection ended after {done:,} of {total:,} bytes")
-
-
-def _remember_version(response: Any, version: Path) -> None:
-    """What tells this version of the file from another: a strong ETag, or the time of its last change."""
-    tag = response.headers.get("ETag")
-    tag = response.headers.get("Last-Modified") if tag is None or tag.startswith("W/") else tag
-    if tag:
-        version.write_text(tag)
-    else:
-        version.unlink(missing_ok=True)

@@ -11,10 +11,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..io import read
+from ..io.arrays import open_npz
 from ..io.streams import open_source
+from ..memory import check_available
 from .catalogue import CATALOGUE, Dataset, Entry
-from .fetching import OnBytes, path
+from .download import OnBytes
+from .fetching import path
 from .generated import make_bag_of_words
+
+# Without a test file, and yet with a test part of their own.
+_IN_TWO_PARTS = ("bag_of_words", "scene15_bow")
+
+
+class UnknownDatasetError(ValueError):
+    """A name that is not in the catalogue."""
 
 
 def load(name: str) -> Dataset:
@@ -43,6 +53,11 @@ def load_part(name: str, *, test: bool = False) -> tuple[Any, NDArray[Any]]:
     return (data.X_test, data.y_test) if test else (data.X_train, data.y_train)
 
 
+def is_split(name: str) -> bool:
+    """Whether a data set comes in one piece, of which `load` makes 70 % the training part and 30 % the test part."""
+    return not CATALOGUE[check_name(name)].test and name not in _IN_TWO_PARTS
+
+
 def names() -> list[str]:
     """Return the names that `load` knows."""
     return sorted(CATALOGUE)
@@ -54,7 +69,7 @@ def check_name(name: str) -> str:
         return name
     near = difflib.get_close_matches(name, CATALOGUE, n=3)
     hint = f"Did you mean {' or '.join(near)}?" if near else f"There are: {', '.join(names())}."
-    raise ValueError(f"no data set is called {name!r}. {hint}")
+    raise UnknownDatasetError(f"no data set is called {name!r}. {hint}")
 
 
 def fetch(name: str, on_bytes: OnBytes | None = None) -> list[Path]:
@@ -73,17 +88,21 @@ def _part(entry: Entry, files: Any) -> tuple[Any, NDArray[Any]]:
 def _idx(file: Path) -> NDArray[np.uint8]:
     """Read the MNIST format: two zeros, the type of bytes (8), how many sizes; these, big-endian; then bytes."""
     with open_source(file) as source:
-        content = source.stream.read()
-    start = 4 + 4 * content[3] if content[:3] == b"\0\0\x08" and len(content) > 3 else 0
-    shape = np.frombuffer(content[4:start], ">u4").tolist() if 4 < start <= len(content) else []
-    if not shape or start + math.prod(shape) != len(content):
+        start = source.stream.read(4)
+        n_sizes = start[3] if start[:3] == b"\0\0\x08" and len(start) == 4 else 0
+        sizes = source.stream.read(4 * n_sizes)
+        shape = np.frombuffer(sizes, ">u4").tolist() if len(sizes) == 4 * n_sizes else []
+        size = math.prod(shape)
+        check_available(size, f"{file}: reading it")
+        content = source.stream.read(size + 1)
+    if not shape or size != len(content):
         raise ValueError(f"{file} is no MNIST file of bytes, or is cut off or damaged. Fetch it again.")
-    return np.frombuffer(content, np.uint8, offset=start).reshape(shape)
+    return np.frombuffer(content, np.uint8).reshape(shape)
 
 
 def _scene15(file: Path) -> Dataset:
     """15 kinds of scenes as counts of 2,000 visual words (with a pyramid of 2 × 2)."""
-    content = np.load(file, allow_pickle=False)
-    train = content["is_train"].astype(bool)
-    X, y = content["X"].astype(np.float32), content["y"]
+    with open_source(file) as source, open_npz(source) as archive:
+        train, X, y = (archive.read(name) for name in ("is_train", "X", "y"))
+    train, X = train.astype(bool), X.astype(np.float32)
     return Dataset(X[train], y[train], X[~train], y[~train])

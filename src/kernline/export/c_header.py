@@ -11,11 +11,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ..additive import AdditiveSVC
+from ..encoding import TableTerm
+from ..estimators.additive import AdditiveSVC
 from ..io.atomic import replacing
 from ..tables import DenseTable, PowersTable
 from ..tables.pmsvm import LOG_SHIFT
-from .common import additive_model, ranks_of, rows_of, thresholds_of, weights_of
+from .common import additive_model, ranks_of, rows_of, terms_of, weights_of
+
+Array = NDArray[np.float64]
 
 
 def to_c(model: Any, path: str | os.PathLike[str], *, name: str | None = None) -> None:
@@ -55,7 +58,8 @@ def to_c(model: Any, path: str | os.PathLike[str], *, name: str | None = None) -
 
 def _parts(model: AdditiveSVC, name: str) -> Iterator[str]:
     shapes = model.shapes_
-    encoder, (n_problems, n_features, width) = shapes.encoder, shapes.weights.shape
+    encoder, (n_problems, _, width) = shapes.encoder, shapes.weights.shape
+    n_features, terms = shapes.n_features, terms_of(shapes, "to_c")
     classes = model.classes_.tolist()
     guard = f"{name.upper()}_H"
     yield f"/* Written by kernline: {type(model).__name__}, {n_features} features, {len(classes)} classes. C99. */\n"
@@ -76,9 +80,14 @@ def _parts(model: AdditiveSVC, name: str) -> Iterator[str]:
         for what in ("edges", "levels", "slopes"):
             yield from _table("double", f"{name}_{what}", getattr(ranks, what))
     if encoder.grid is not None:
-        yield from _table("float", f"{name}_thresholds", thresholds_of(encoder))
+        yield from _table("float", f"{name}_thresholds", encoder.thresholds)
         if isinstance(shapes.table, DenseTable):
             yield from _table("float", f"{name}_table", rows_of(shapes.table))
+    for number, (term, scores) in enumerate(terms):
+        yield from _table("double", f"{name}_term{number}", scores)
+        for axis_number, axis in enumerate(term.axes):
+            if axis.points.size:
+                yield from _table("double", f"{name}_term{number}_axis{axis_number}", axis.points)
     unit = _AFFINE if ranks is None else _RANKS.replace("N_EDGES", str(ranks.edges.shape[1]))
     vector = _POWERS if powers else _VALUE
     if encoder.grid is not None:
@@ -87,6 +96,10 @@ def _parts(model: AdditiveSVC, name: str) -> Iterator[str]:
         vector = vector.replace("N_STEPS", str(getattr(shapes.table, "steps", 1)))
     low, high = ("0.0f", "1.0f") if encoder.clips else ("-1e18f", "1e18f")
     code = unit + _PREDICT.replace("/* vector */", vector)
+    code = code.replace("/* missing */", _SKIP_NAN if encoder.nan_columns.size else "")
+    code = code.replace("/* terms */", "".join(_term_code(number, *exported) for number, exported in enumerate(terms)))
+    helpers = {axis.kind for term, _ in terms for axis in term.axes} & set(_AXES)
+    code = "".join(_AXES[kind] for kind in sorted(helpers)) + code
     for key, value in (
         ("LOW", low),
         ("HIGH", high),
@@ -99,6 +112,22 @@ def _parts(model: AdditiveSVC, name: str) -> Iterator[str]:
         code = re.sub(rf"\b{key}(?=\b|_)", value, code)
     best = _TWO_CLASSES if n_problems == 1 else _MORE_CLASSES
     yield code + best.replace("N_SCORES", str(n_problems)) + "}\n\n#endif\n"
+
+
+def _term_code(number: int, term: TableTerm, _: Array) -> str:
+    """Find the cell of a term, and add its scores."""
+    lines = []
+    place = "0"
+    for k, (axis, column) in enumerate(zip(term.axes, term.columns, strict=True)):
+        at = f"x[{column}] != x[{column}] ? 0 : -1"
+        if axis.kind in _AXES:
+            at = f"NAME_position_{axis.kind}(NAME_term{number}_axis{k}, {axis.points.size}, x[{column}])"
+        lines.append(f"    const int at{k} = {at};")
+        place = f"at{k}" if k == 0 else f"({place}) * {axis.size} + at{k}"
+    found = " && ".join(f"at{k} >= 0" for k in range(len(term.axes)))
+    add = f"for (int p = 0; p < N_SCORES; ++p) sums[p] += NAME_term{number}[(size_t)({place}) * N_SCORES + (size_t)p];"
+    comment = f"  {{ /* {term.kind}: column {' and '.join(map(str, term.columns))} */"
+    return "\n".join([comment, *lines, f"    if ({found}) {add}", "  }", ""])
 
 
 def _table(kind: str, name: str, values: NDArray[Any]) -> Iterator[str]:
@@ -151,7 +180,7 @@ static inline int NAME_predict(const double *x, double *scores) {
   double sums[N_SCORES];
   for (int p = 0; p < N_SCORES; ++p) sums[p] = NAME_intercepts[p];
   for (int j = 0; j < N_FEATURES; ++j) {
-    float u = NAME_unit(x[j], j);
+/* missing */    float u = NAME_unit(x[j], j);
     if (!(u > LOW)) u = LOW;
     if (u > HIGH) u = HIGH;
 /* vector */    for (int k = 0; k < n; ++k) {
@@ -159,8 +188,39 @@ static inline int NAME_predict(const double *x, double *scores) {
       for (int p = 0; p < N_SCORES; ++p) sums[p] += (double)vector[k] * weights[p];
     }
   }
-  if (scores) for (int p = 0; p < N_SCORES; ++p) scores[p] = sums[p];
+/* terms */  if (scores) for (int p = 0; p < N_SCORES; ++p) scores[p] = sums[p];
 """
+
+_SKIP_NAN = """\
+    if (x[j] != x[j]) continue;
+"""
+
+# The position of a value on an axis of a table, or -1.
+_AXES = {
+    "levels": """
+/* Which of n increasing levels x is; -1 if none. */
+static inline int NAME_position_levels(const double *level, int n, double x) {
+  int low = 0, high = n;
+  while (low < high) {
+    const int middle = (low + high) / 2;
+    if (level[middle] < x) low = middle + 1; else high = middle;
+  }
+  return low < n && level[low] == x ? low : -1;
+}
+""",
+    "bins": """
+/* How many of n increasing edges are at or below x; -1 for NaN. */
+static inline int NAME_position_bins(const double *edge, int n, double x) {
+  int low = 0, high = n;
+  if (x != x) return -1;
+  while (low < high) {
+    const int middle = (low + high) / 2;
+    if (edge[middle] <= x) low = middle + 1; else high = middle;
+  }
+  return low;
+}
+""",
+}
 
 _CODES = """\
     int low = 0, high = N_THRESHOLDS;

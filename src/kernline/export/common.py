@@ -3,21 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from ..additive import AdditiveSVC
-from ..encoding import Encoder
+from ..encoding import Encoder, TableTerm
+from ..estimators.additive import AdditiveSVC
 from ..shapes import ShapeFunctions
 from ..tables import DenseTable
 
 Array = NDArray[np.float64]
-
-# u at or below it has code 0, as in the core.
-_ZERO = np.float32(2.0**-31)
 
 
 def additive_model(model: Any, call: str) -> AdditiveSVC:
@@ -40,12 +37,6 @@ class Ranks:
     slopes: Array
 
 
-def thresholds_of(encoder: Encoder) -> NDArray[np.float32]:
-    """The thresholds as the core compares them with u: code(u) is how many are at or below it."""
-    assert encoder.grid is not None
-    return np.maximum(encoder.grid.thresholds.astype(np.float32), np.nextafter(_ZERO, np.float32(1.0)))
-
-
 def rows_of(table: DenseTable) -> NDArray[np.float32]:
     """φ of every code, (n_codes, width); zeros are not stored, so that code 0 adds nothing whatever its row is."""
     rows = table.rows.copy()
@@ -54,13 +45,34 @@ def rows_of(table: DenseTable) -> NDArray[np.float32]:
 
 
 def weights_of(shapes: ShapeFunctions) -> NDArray[np.float32]:
-    """W as a matrix, (n_features · width, n_problems)."""
-    return np.ascontiguousarray(shapes.weights.transpose(1, 2, 0).reshape(-1, shapes.n_problems))
+    """W of the numbers as a matrix, (n_features · width, n_problems): zero where another term replaces the number."""
+    weights = np.where(shapes.encoder.is_number[None, :, None], shapes.weights[:, : shapes.n_features], np.float32(0.0))
+    return np.ascontiguousarray(weights.transpose(1, 2, 0).reshape(-1, shapes.n_problems))
+
+
+class ExportedTerm(NamedTuple):
+    """A table of scores beside the numbers: a row for each of its cells, (n_cells, n_problems)."""
+
+    term: TableTerm
+    scores: Array
+
+
+def terms_of(shapes: ShapeFunctions, call: str) -> list[ExportedTerm]:
+    """The terms besides numbers, which must be tables."""
+    found = []
+    for number, term in enumerate(shapes.encoder.terms):
+        if not isinstance(term, TableTerm):
+            raise ValueError(
+                f"{call} takes numbers and terms that are tables (TableTerm); the model has a term of kind "
+                f"{term.kind!r}. kernline.save writes any that is registered."
+            )
+        found.append(ExportedTerm(term, shapes.term_scores(number)))
+    return found
 
 
 def ranks_of(encoder: Encoder) -> Ranks | None:
     """The points of scale="rank", or None."""
-    if not encoder.edge_start.size:
+    if encoder.numbers != "rank":
         return None
     start = encoder.edge_start
     shape = (encoder.n_features, int(np.diff(start).max()))

@@ -13,16 +13,18 @@ import io
 import json
 import os
 from collections.abc import Iterator
+from itertools import pairwise, product
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..encoding import Encoder
+from ..encoding import Axis
+from ..encoding.terms import NumberTerm
 from ..io.atomic import replacing
 from ..shapes import ShapeFunctions
 from ..tables import DenseTable, PairTable, PowersTable
-from .common import additive_model, rows_of, thresholds_of
+from .common import ExportedTerm, additive_model, rows_of, terms_of
 
 Array = NDArray[np.float64]
 
@@ -38,6 +40,12 @@ def to_json(model: Any, path: str | os.PathLike[str]) -> None:
       a step of a code does: with u = (x − offset) · factor in float32, or interpolated from "edges" to "levels", within
       [0, 1], and c the number of "thresholds" at or below u, it takes the x of "units"[c] instead.
     - "powers": with the same u and l = ln(u + 0.05), the score is Σ_k powers[k] · l^k, and 0 where u is 0.
+
+    "terms" are tables of scores besides these curves, for categories, missing values and pairs of features. Each has an
+    axis for every feature that it reads, and "scores" for every class, with the cells of the table row by row. On an
+    axis of "levels", a value has the position of the point that it equals; of "bins", of how many points are at or
+    below it; on an axis of kind "missing", NaN has position 0. Values without a position add nothing, and neither does
+    NaN to a curve. A feature that is a category has no "values".
 
     >>> import json, os, tempfile
     >>> from sklearn.datasets import load_digits
@@ -64,6 +72,7 @@ def to_json(model: Any, path: str | os.PathLike[str]) -> None:
             {"name": name, "values": values.tolist(), "scores": scores.T.tolist()} | _unit_of(model.shapes_, j)
             for j, (name, values, scores) in enumerate(_curves(model))
         ],
+        "terms": [_described(model, exported) for exported in terms_of(model.shapes_, "to_json")],
     }
     with replacing(path) as file:
         file.write(json.dumps(described, ensure_ascii=False, indent=1).encode())
@@ -74,7 +83,7 @@ def to_csv(model: Any, path: str | os.PathLike[str]) -> None:
 
     The first line after the names has the intercepts, with an empty feature and value. Between values, curves are
     straight; where the column is called "from" instead, a score holds from there to the next value. `to_json` tells
-    more.
+    more. Lines of categories ("= 2.0"), missing values ("missing") and pairs of features follow.
 
     >>> import os, tempfile
     >>> from sklearn.datasets import load_digits
@@ -94,6 +103,10 @@ def to_csv(model: Any, path: str | os.PathLike[str]) -> None:
     writer.writerow(["", "", *model.intercept_.tolist()])
     for name, values, scores in _curves(model):
         writer.writerows([name, value, *row] for value, row in zip(values.tolist(), scores.tolist(), strict=True))
+    for term, scores in terms_of(model.shapes_, "to_csv"):
+        name = " and ".join(_name(model, j) for j in term.columns)
+        cells = product(*(_texts(axis) for axis in term.axes))
+        writer.writerows([name, " and ".join(cell), *row] for cell, row in zip(cells, scores.tolist(), strict=True))
     with replacing(path) as file:
         file.write(text.getvalue().encode())
 
@@ -114,7 +127,7 @@ def _codes(shapes: ShapeFunctions) -> dict[str, list[float]] | None:
     """How u is rounded before the curve is read, where the points do not tell."""
     if shapes.encoder.grid is None or _between(shapes) == "steps":
         return None
-    return {"thresholds": thresholds_of(shapes.encoder).tolist(), "units": shapes.encoder.grid.values.tolist()}
+    return {"thresholds": shapes.encoder.thresholds.tolist(), "units": shapes.encoder.grid.values.tolist()}
 
 
 def _unit_of(shapes: ShapeFunctions, j: int) -> dict[str, Any]:
@@ -123,35 +136,65 @@ def _unit_of(shapes: ShapeFunctions, j: int) -> dict[str, Any]:
     if between == "steps" or (between == "linear" and encoder.grid is None):
         return {}
     powers = {"powers": shapes.weights[:, j].tolist()} if between == "powers" else {}
-    if encoder.edge_start.size:
-        here = slice(*encoder.edge_start[j : j + 2])
-        return powers | {"edges": encoder.edges[here].tolist(), "levels": encoder.levels[here].tolist()}
-    return powers | {"offset": float(encoder.offsets[j]), "factor": float(encoder.factors[j])}
+    number = encoder.number(j)
+    if number is None:
+        return {}
+    if number.points is not None:
+        edges, levels = number.points
+        return powers | {"edges": edges.tolist(), "levels": levels.tolist()}
+    return powers | {"offset": number.offset, "factor": number.factor}
 
 
 def _curves(model: Any) -> Iterator[tuple[str, Array, Array]]:
     """Name, values and scores (n_values, n_problems) of every feature."""
     shapes: ShapeFunctions = model.shapes_
-    names = getattr(model, "feature_names_in_", None)
     for j in range(shapes.n_features):
-        values, scores = _steps(shapes, j) if _between(shapes) == "steps" else _bends(shapes, j)
-        yield str(names[j]) if names is not None else str(j), values, scores
+        number = shapes.encoder.number(j)
+        if number is None:
+            values, scores = np.zeros(0), np.zeros((0, shapes.n_problems))
+        else:
+            values, scores = _steps(shapes, number) if _between(shapes) == "steps" else _bends(shapes, number)
+        yield _name(model, j), values, scores
 
 
-def _steps(shapes: ShapeFunctions, j: int) -> tuple[Array, Array]:
-    """Where each code of feature j begins, and its scores."""
-    thresholds = thresholds_of(shapes.encoder)
+def _name(model: Any, j: int) -> str:
+    names = getattr(model, "feature_names_in_", None)
+    return str(names[j]) if names is not None else str(j)
+
+
+def _described(model: Any, exported: ExportedTerm) -> dict[str, Any]:
+    """A term as JSON has it."""
+    term, scores = exported
+    axes = [{"kind": axis.kind, "points": axis.points.tolist()} for axis in term.axes]
+    names = [_name(model, j) for j in term.columns]
+    return {"kind": term.kind, "features": names, "axes": axes, "scores": scores.T.tolist()}
+
+
+def _texts(axis: Axis) -> list[str]:
+    """What CSV calls the positions on an axis."""
+    if axis.kind == "missing":
+        return ["missing"]
+    points = [repr(point) for point in axis.points.tolist()]
+    if axis.kind == "levels":
+        return [f"= {point}" for point in points]
+    inner = [f">= {low} and < {high}" for low, high in pairwise(points)]
+    return [f"< {points[0]}", *inner, f">= {points[-1]}"]
+
+
+def _steps(shapes: ShapeFunctions, number: NumberTerm) -> tuple[Array, Array]:
+    """Where each code of a number begins, and its scores."""
+    thresholds = shapes.encoder.thresholds
     below = np.nextafter(thresholds, np.float32(0.0))
     # u is rounded to float32, so that a code begins half a digit of that below its threshold, and a trifle above this.
     begins = np.append(0.0, np.float64(0.5 + 1e-12) * thresholds + np.float64(0.5) * below)
-    values = _values(shapes.encoder, j, begins)
+    values = number.values_at(begins)
     assert isinstance(shapes.table, DenseTable)
     vectors: Array = rows_of(shapes.table)[: values.size].astype(np.float64)
-    return values, vectors @ shapes.weights[:, j].T
+    return values, vectors @ shapes.weights[:, number.column].T
 
 
-def _bends(shapes: ShapeFunctions, j: int) -> tuple[Array, Array]:
-    """Values of feature j, in order: the knots, or a hundred where there are no codes; and their scores."""
+def _bends(shapes: ShapeFunctions, number: NumberTerm) -> tuple[Array, Array]:
+    """Values of a number, in order: the knots, or a hundred where there are no codes; and their scores."""
     encoder = shapes.encoder
     if not encoder.clips:
         values = np.array([0.0, 1.0])
@@ -160,17 +203,7 @@ def _bends(shapes: ShapeFunctions, j: int) -> tuple[Array, Array]:
         if encoder.grid is not None:
             assert isinstance(shapes.table, PairTable)
             u = encoder.grid.values[:: shapes.table.steps]
-        values = _values(encoder, j, u)
-        if encoder.edge_start.size:
-            values = np.unique(np.concatenate([encoder.edges[slice(*encoder.edge_start[j : j + 2])], values]))
-    return values, shapes.evaluate(j, values)
-
-
-def _values(encoder: Encoder, j: int, u: Array) -> Array:
-    """The x of feature j that become these u; one, where all become zero."""
-    if encoder.edge_start.size:
-        here = slice(*encoder.edge_start[j : j + 2])
-        return np.interp(u, encoder.levels[here], encoder.edges[here])
-    if encoder.factors[j] == 0.0:
-        return encoder.offsets[j : j + 1]
-    return encoder.offsets[j] + u / encoder.factors[j]
+        values = number.values_at(u)
+        if number.points is not None:
+            values = np.unique(np.concatenate([number.points[0], values]))
+    return values, shapes.number_curve(number.column, values)

@@ -13,14 +13,15 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from ..additive import AdditiveSVC
-from ..budgeted import BudgetedSVC
+from ..encoding import Axis, TableTerm
+from ..estimators.additive import AdditiveSVC
+from ..estimators.budgeted import BudgetedSVC
+from ..estimators.nystrom import NystromSVC
 from ..io.atomic import replacing
-from ..nystrom import NystromSVC
 from ..shapes import ShapeFunctions
 from ..tables import DenseTable, PowersTable
 from ..tables.pmsvm import LOG_SHIFT
-from .common import ranks_of, rows_of, thresholds_of, weights_of
+from .common import ranks_of, rows_of, terms_of, weights_of
 
 Array = NDArray[np.float64]
 
@@ -173,8 +174,10 @@ def _additive(graph: _Graph, x: str, shapes: ShapeFunctions) -> str:
     u = _units(graph, x, shapes)
     low, high = (0.0, 1.0) if encoder.clips else (-1e18, 1e18)
     u = graph("Clip", u, np.float32(low), np.float32(high))
+    if encoder.nan_columns.size:
+        u = graph("Where", graph("IsNaN", x), np.float32(0.0), u)
     if encoder.grid is not None:
-        bounds = np.append(np.float32(-np.inf), thresholds_of(encoder))
+        bounds = np.append(np.float32(-np.inf), encoder.thresholds)
         code = _search(graph, u, bounds, bounds.size, np.zeros(1, dtype=np.int64))
         if isinstance(shapes.table, DenseTable):
             vectors = graph("Gather", rows_of(shapes.table), code)
@@ -185,7 +188,33 @@ def _additive(graph: _Graph, x: str, shapes: ShapeFunctions) -> str:
     else:
         vectors = u
     features = graph("Reshape", vectors, np.array([-1, shapes.n_features * width]))
-    return graph.cast(graph("MatMul", features, weights_of(shapes)), np.float64)
+    scores = graph.cast(graph("MatMul", features, weights_of(shapes)), np.float64)
+    for term, table in terms_of(shapes, "to_onnx"):
+        scores = graph("Add", scores, _term(graph, x, term, table))
+    return scores
+
+
+def _term(graph: _Graph, x: str, term: TableTerm, scores: Array) -> str:
+    """The row of `scores` that the values of the term's columns choose; zeros where they choose none."""
+    place, found = "", ""
+    for axis, j in zip(term.axes, term.columns, strict=True):
+        at, hit = _position(graph, graph("Gather", x, np.int64(j), axis=1), axis)
+        place = graph("Add", graph("Mul", place, np.int64(axis.size)), at) if place else at
+        found = graph("And", found, hit) if found else hit
+    row = graph("Where", found, graph("Add", place, np.int64(1)), np.int64(0))
+    return graph("Gather", np.concatenate([np.zeros((1, scores.shape[1])), scores]), row)
+
+
+def _position(graph: _Graph, value: str, axis: Axis) -> tuple[str, str]:
+    """The position of a value on an axis, and whether it has one."""
+    is_nan = graph("IsNaN", value)
+    if axis.kind == "missing":
+        return graph("Mul", graph.cast(is_nan, np.int64), np.int64(0)), is_nan
+    points = axis.points if axis.kind == "levels" else np.append(-np.inf, axis.points)
+    at = _search(graph, value, points, points.size, np.zeros(1, dtype=np.int64))
+    if axis.kind == "levels":
+        return at, graph("Equal", graph("Gather", points, at), value)
+    return at, graph("Not", is_nan)
 
 
 def _hats(graph: _Graph, code: str, table: Any) -> str:

@@ -2,71 +2,142 @@
 
 from __future__ import annotations
 
-import io
 import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
+from ..memory import check_available
+from .damage import parsing
+from .npy import read_header, read_values, row_blocks
 from .streams import Source
 
+# The arrays of a sparse matrix beside its data, by its format, as scipy.sparse.save_npz names them.
+_SPARSE_PARTS = {
+    "csr": ("indices", "indptr"),
+    "csc": ("indices", "indptr"),
+    "bsr": ("indices", "indptr"),
+    "coo": ("row", "col"),
+    "dia": ("offsets",),
+}
 
-def read_npy(source: Source, *, mapped: bool) -> NDArray[Any]:
-    """Read one array of numbers; `mapped`: leave it in its file, if it lies in one."""
-    where: Any = source.path if source.path is not None else io.BytesIO(source.stream.read())
-    return _matrix(source, _load(source, where, "r" if mapped and source.path is not None else None))
+
+class NpyFile:
+    """A matrix of numbers in a .npy file, of which the header has been read."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+        with parsing(source.name):
+            self.header = read_header(source.stream)
+        _check_matrix(source.name, self.header.shape, self.header.dtype)
+
+    @property
+    def n_columns(self) -> int:
+        """The columns of the matrix."""
+        return self.header.shape[1]
+
+    def values(self) -> NDArray[Any]:
+        """All of it."""
+        with parsing(self.source.name):
+            return read_values(self.source.stream, self.header, self._n_left())
+
+    def blocks(self) -> Iterator[NDArray[Any]]:
+        """Some rows at a time."""
+        blocks = row_blocks(self.source.stream, self.header, self._n_left())
+        while True:
+            with parsing(self.source.name):
+                block = next(blocks, None)
+            if block is None:
+                return
+            yield block
+
+    def _n_left(self) -> int | None:
+        return self.source.size - self.source.stream.tell() if self.source.path is not None else None
+
+
+class Archive:
+    """The arrays of an open .npz file."""
+
+    def __init__(self, name: str, file: zipfile.ZipFile) -> None:
+        self.name, self.file = name, file
+        self.members = {info.filename.removesuffix(".npy"): info for info in file.infolist()}
+
+    def read(self, name: str) -> NDArray[Any]:
+        """An array by its name."""
+        with parsing(f"{self.name}: array {name!r}"):
+            info = self.members[name]
+            with self.file.open(info) as stream:
+                header = read_header(stream)
+                array = read_values(stream, header, info.file_size - stream.tell())
+                if stream.read(1):  # the end has to be read for its checksum to be looked at
+                    raise ValueError("bytes follow its values.")
+        return array
+
+
+@contextmanager
+def open_npz(source: Source) -> Iterator[Archive]:
+    """Open a .npz file; a compressed one, or one from a pipe, is held in memory."""
+    whole = source.seekable(rb"PK(\x03\x04|\x05\x06)", "a .npz file of NumPy")
+    with parsing(source.name):
+        file = zipfile.ZipFile(whole)
+    with file:
+        yield Archive(source.name, file)
 
 
 def read_npz(source: Source, target: str | None) -> tuple[Any, NDArray[Any] | None]:
     """X and y: the arrays of these names (or the only one, and `target`); X may be as scipy.sparse.save_npz has it."""
-    where: Any = source.path if source.path is not None else io.BytesIO(source.stream.read())
-    content = _load(source, where, None)
-    if isinstance(content, np.ndarray):
-        raise ValueError(f"{source.name} holds a single array: pass format='npy'.")
-    with content:
-        names = content.files
+    with open_npz(source) as archive:
+        names = list(archive.members)
         is_sparse = {"format", "shape", "data"} <= set(names)
         found = "X" if "X" in names else names[0] if len(names) == 1 else None
         if (found is None and not is_sparse) or (target is not None and target not in names):
             wanted = "X" if target is None or target in names else target
             raise ValueError(f"{source.name} holds no array {wanted!r}. There are: {', '.join(names) or 'none'}.")
         label = target or ("y" if "y" in names else None)
-        X: Any = _sparse(source, where) if is_sparse else _matrix(source, _member(source, content, str(found)))
-        y = None if label is None else _member(source, content, label)
+        X: Any = _sparse(archive) if is_sparse else archive.read(str(found))
+        y = None if label is None else archive.read(label)
+    if not is_sparse:
+        _check_matrix(source.name, X.shape, X.dtype)
     if y is not None and (y.ndim != 1 or len(y) != X.shape[0]):
         raise ValueError(f"{source.name}: {label!r} has shape {y.shape}, where X has {X.shape[0]} rows.")
     return X, y
 
 
-def _load(source: Source, where: Any, mmap_mode: Any) -> Any:
-    try:
-        return np.load(where, mmap_mode=mmap_mode, allow_pickle=False)
-    except (ValueError, EOFError, OSError, zipfile.BadZipFile) as error:
-        raise ValueError(f"{source.name} is not a file of numbers that NumPy wrote, or it is damaged.") from error
-
-
-def _member(source: Source, content: Any, name: str) -> NDArray[Any]:
-    try:
-        return content[name]
-    except (ValueError, EOFError, OSError, zipfile.BadZipFile) as error:
-        raise ValueError(f"{source.name}: array {name!r} cannot be read ({error}).") from error
-
-
-def _sparse(source: Source, where: Any) -> sp.csr_array:
-    try:
-        if isinstance(where, io.BytesIO):
-            where.seek(0)
-        X = sp.csr_array(sp.load_npz(where))
-        X.check_format(full_check=True)
-    except (ValueError, EOFError, OSError, NotImplementedError, zipfile.BadZipFile) as error:
-        raise ValueError(f"{source.name} is not a sparse matrix of SciPy's, or damaged ({error}).") from error
-    X.sum_duplicates()
+def _sparse(archive: Archive) -> sp.csr_array:
+    """A matrix that scipy.sparse.save_npz wrote, checked before anything is computed from its indices."""
+    form, shape, data = (archive.read(name) for name in ("format", "shape", "data"))
+    with parsing(archive.name):
+        kind = form.item().decode() if form.dtype.kind == "S" else str(form.item())
+        n_rows, n_columns = (int(n) for n in shape.tolist())
+        if kind not in _SPARSE_PARTS:
+            raise ValueError(f"a sparse matrix of format {kind!r:.20}; {', '.join(_SPARSE_PARTS)} are read.")
+        if data.dtype.kind not in "biuf":
+            raise ValueError(f"a sparse matrix of type {data.dtype}.")
+    parts = [archive.read(name) for name in _SPARSE_PARTS[kind]]
+    with parsing(archive.name):
+        if any(part.dtype.kind not in "iu" or part.ndim != 1 for part in parts):
+            raise ValueError("the indices of a sparse matrix are no whole numbers.")
+        if "indptr" in _SPARSE_PARTS[kind] and not _are_bounds(parts[1].astype(np.int64), len(parts[0])):
+            raise ValueError("the rows of a sparse matrix do not begin where the rows before them end.")
+        check_available(16.0 * n_rows, f"A sparse matrix of {n_rows:,} rows")
+        content = (data, tuple(parts)) if kind == "coo" else (data, *parts)
+        X = getattr(sp, f"{kind}_array")(content, shape=(n_rows, n_columns))
+        if kind in ("csr", "csc", "bsr"):
+            X.check_format(full_check=True)
+        X = sp.csr_array(X)
+        X.sum_duplicates()
     return X
 
 
-def _matrix(source: Source, X: NDArray[Any]) -> NDArray[Any]:
-    if X.ndim != 2 or X.dtype.kind not in "biuf":
-        raise ValueError(f"{source.name}: expected a matrix of numbers, found shape {X.shape} of {X.dtype}.")
-    return X
+def _are_bounds(indptr: NDArray[np.int64], n: int) -> bool:
+    """Whether these go from 0 up to at most n. SciPy does not look at them where the last one is 0."""
+    return bool(indptr.size and indptr[0] == 0 and (np.diff(indptr) >= 0).all() and indptr[-1] <= n)
+
+
+def _check_matrix(name: str, shape: tuple[int, ...], dtype: np.dtype[Any]) -> None:
+    if len(shape) != 2 or dtype.kind not in "biuf":
+        raise ValueError(f"{name}: expected a matrix of numbers, found shape {shape} of {dtype}.")

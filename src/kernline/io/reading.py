@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
 from ..encoding import Encoder
+from ..memory import TooLargeError
 from ..threads import thread_count
-from .arrays import read_npy, read_npz
+from .arrays import NpyFile, read_npz
 from .arrow import Table, TableOptions, open_table
 from .delimited import DelimitedTable
 from .rows import EncodedRows, ValueRows
@@ -133,19 +134,23 @@ def read(
     with open_source(path) as source:
         kind = format_of(source.name, format, delimiter)
         _refuse_strangers(kind, target, columns, n_features, zero_based, multilabel, header, delimiter)
-        if kind == "svmlight":
+        try:
+            if kind in TABLES:
+                table = TableOptions(target, columns, on_error == "skip", header, dtype, delimiter, target_required)
+                return _table(source, kind, table, encoded)
+            if kind in ("npy", "npz"):
+                return _arrays(source, kind, target, dtype, encoded)
             n_columns = encoder.n_features if encoder is not None else n_features
-            rules = SvmlightOptions(n_columns, zero_based, multilabel, on_error == "skip", dtype)
-            try:
-                return _svmlight(source, rules, encoded, n_threads)
-            except ValueError as error:
-                if format == "auto" and format_suffix(source.name) not in _BY_SUFFIX:
-                    error.add_note("The name tells no format, so svmlight was tried. Pass format= if it is another.")
-                raise
-        if kind in TABLES:
-            options = TableOptions(target, columns, on_error == "skip", header, dtype, delimiter, target_required)
-            return _table(source, kind, options, encoded)
-        return _arrays(source, kind, target, dtype, encoded)
+            options = SvmlightOptions(n_columns, zero_based, multilabel, on_error == "skip", dtype)
+            return _svmlight(source, options, encoded, n_threads)
+        except TooLargeError as error:
+            raise TooLargeError(f"{source.name}: {error}") from None
+        except MemoryError as error:
+            raise MemoryError(f"{source.name} does not fit in memory: {error}") from error
+        except ValueError as error:
+            if kind == "svmlight" and format == "auto" and format_suffix(source.name) not in _BY_SUFFIX:
+                error.add_note("The name tells no format, so svmlight was tried. Pass format= if it is another.")
+            raise
 
 
 def format_of(name: str, format: str = "auto", delimiter: str | None = None) -> str:
@@ -212,12 +217,20 @@ def _table(source: Source, kind: str, options: TableOptions, encoded: EncodedRow
 
 
 def _arrays(source: Source, kind: str, target: Any, dtype: Any, encoded: EncodedRows | None) -> Data:
-    X, y = (read_npy(source, mapped=encoded is not None), None) if kind == "npy" else read_npz(source, target)
+    if kind == "npz":
+        X, y = read_npz(source, target)
+        if encoded is None:
+            return Data(X.astype(dtype, copy=False), y)
+        _check_width(source, X.shape[1], encoded)
+        encoded.append(X)
+        return Data(encoded.result(), y)
+    file = NpyFile(source)
     if encoded is None:
-        return Data(X.astype(dtype, copy=False), y)
-    _check_width(source, X.shape[1], encoded)
-    encoded.append(X)
-    return Data(encoded.result(), y)
+        return Data(file.values().astype(dtype, copy=False), None)
+    _check_width(source, file.n_columns, encoded)
+    for block in file.blocks():
+        encoded.append(block)
+    return Data(encoded.result(), None)
 
 
 def _check_width(source: Source, n_columns: int, encoded: EncodedRows) -> None:

@@ -10,8 +10,12 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from ..encoding import EncodedData, Encoder
+from ..memory import check_available
 from ..sources import row_blocks
 from ..validation import check_encodable
+
+# Bytes that are not worth asking the system about.
+_SMALL = 1 << 26
 
 
 class Grown:
@@ -35,6 +39,9 @@ class Grown:
         return self.array
 
     def _resize(self, n: int) -> None:
+        more = n * self.array[:1].nbytes - self.array.nbytes
+        if more > _SMALL:
+            check_available(more, f"Room for {n:,} rows, after {self.n:,} that were read,")
         self.array.resize((n, *self.array.shape[1:]), refcheck=False)
 
 
@@ -71,7 +78,7 @@ class EncodedRows:
             for begin in range(0, X.shape[0], rows_at_once):
                 self._add(X[begin : begin + rows_at_once].toarray())
             return
-        if sp.issparse(X) or isinstance(X, np.memmap):
+        if sp.issparse(X):
             for rows in row_blocks(X, 16_000_000):
                 self._add(X[rows])
             return
@@ -97,7 +104,7 @@ class EncodedRows:
             empty = sp.csr_array((0, n_features)) if self.encoder.keeps_zeros else np.empty((0, n_features))
             return self.encoder.transform(empty)
         arrays: dict[str, Any] = {name: grown.result() for name, grown in self.arrays.items()}
-        return replace(self.first, shape=(self.n_rows, self.first.n_features), **arrays)
+        return replace(self.first, shape=(self.n_rows, self.first.n_columns), **arrays)
 
 
 def _parts(data: EncodedData) -> dict[str, NDArray[Any]]:

@@ -12,6 +12,7 @@ import io
 import lzma
 import os
 import queue
+import re
 import stat
 import sys
 import threading
@@ -21,6 +22,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
+
+from ..memory import TooLargeError, available_bytes
 
 PathLike = str | os.PathLike[str] | BinaryIO
 
@@ -120,6 +123,32 @@ class Source:
     def readahead(self) -> Any:
         """Decompress in a thread of its own, while another is busy with what came before."""
         return ReadAhead(self.stream) if self.compressed else self.stream
+
+    def seekable(self, beginning: bytes, what: str) -> Any:
+        """A file of all bytes: the one on disk, or one in memory of what a pipe or a decompressor gives.
+
+        Its first bytes must match the pattern `beginning`, or nothing more is read: a few bytes may decompress to
+        gigabytes. Whatever they hold, no more than half of the memory available is filled.
+        """
+        start = self.stream.read(8)
+        if not re.match(beginning, start, re.DOTALL):
+            found = f"it begins with {start!r}" if start else "it is empty"
+            raise ValueError(f"{self.name} is not {what}: {found}.")
+        if self.path is not None:
+            self.stream.seek(0)
+            return self.stream
+        limit = available_bytes() / 2
+        content = io.BytesIO()
+        content.write(start)
+        while block := self.stream.read(1 << 20):
+            if content.tell() + len(block) > limit:
+                raise TooLargeError(
+                    f"holds more than {limit / 2**30:.3g} GB, half of the memory available. "
+                    + ("Decompress it to a file first." if self.compressed else "Save it to a file first.")
+                )
+            content.write(block)
+        content.seek(0)
+        return content
 
 
 def format_suffix(name: str) -> str:

@@ -1,6 +1,6 @@
 """svmlight, the format of LIBSVM: ``label [qid:number] index:value index:value … # comment``.
 
-The core parses (native/svmlight.hpp); here bytes are brought to it in pieces, and lines that cannot be read are
+The core parses (native/host/svmlight.hpp); here bytes are brought to it in pieces, and lines that cannot be read are
 reported.
 """
 
@@ -15,6 +15,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .. import _core
+from ..memory import check_available
 from .labels import number_labels, text_labels
 from .rows import EncodedRows
 from .streams import Source
@@ -23,6 +24,8 @@ from .streams import Source
 _PIECE = 1 << 23
 # A longer line is an error: what is no text at all need not be held in memory to be told so.
 _LONGEST_LINE = 1 << 26
+# Memory to be left while reading goes on: rows of a piece take several times its size.
+_RESERVE = 1 << 28
 
 
 @dataclass(frozen=True)
@@ -83,7 +86,7 @@ class _Reading:
     def _feed(self, stream: Any) -> None:
         padding = self.reader.padding
         buffer = np.empty(_PIECE + padding, dtype=np.uint8)
-        kept, ended, begins = 0, False, True
+        kept, n_read, ended, begins = 0, 0, False, True
         while not ended:
             room = buffer.data[:-padding]
             filled = kept + _fill(stream, room[kept:])
@@ -93,6 +96,9 @@ class _Reading:
             begins = False
             used = self.reader.feed(buffer, filled, ended, self.n_threads)
             self._check()
+            # The system lends more than it has: stop before it is used up, not when it is refused.
+            n_read += used
+            check_available(min(n_read, _RESERVE), "A next piece of text")
             if self.encoded is not None:
                 self.reader.settle_base()
                 self.encoded.append(self._matrix())

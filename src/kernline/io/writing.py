@@ -15,7 +15,7 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ..sources import row_blocks
+from ..sources import row_blocks, with_own_indices
 from .arrow import pyarrow
 from .reading import TABLES, format_of
 
@@ -56,7 +56,10 @@ def write(
     >>> out.getvalue()
     b'ham 1:0.5\\nspam 2:2.0\\n'
     """
-    X = sp.csr_array(X) if sp.issparse(X) else np.asarray(X, dtype=None if hasattr(X, "dtype") else np.float64)
+    if sp.issparse(X):
+        X = sp.csr_array(with_own_indices(X))
+    else:
+        X = np.asarray(X, dtype=None if hasattr(X, "dtype") else np.float64)
     kind = format_of(name, format)
     is_multilabel = isinstance(y, list) and any(isinstance(labels, tuple) for labels in y)
     for what, is_given in (("qid", qid is not None), ("several labels a row", is_multilabel)):
@@ -65,7 +68,7 @@ def write(
     y = y if y is None or is_multilabel else np.asarray(y)
     with _compressed(out, name) as stream:
         if kind == "svmlight":
-            _write_svmlight(stream, X, y, qid)
+            _write_svmlight(stream, X, y, qid, feature_names)
         elif kind in TABLES:
             _write_table(stream, kind, X, y, feature_names, target)
         else:
@@ -84,14 +87,16 @@ def _compressed(out: BinaryIO, name: str) -> Iterator[Any]:
         yield stream
 
 
-def _write_svmlight(stream: Any, X: Any, y: Any, qid: NDArray[np.int64] | None) -> None:
+def _write_svmlight(
+    stream: Any, X: Any, y: Any, qid: NDArray[np.int64] | None, feature_names: list[str] | None
+) -> None:
     heads = ["0"] * X.shape[0] if y is None else [_label_text(label) for label in _plain(y)]
     if qid is not None:
         heads = [f"{head} qid:{query}" for head, query in zip(heads, _plain(qid), strict=True)]
     for rows in row_blocks(X, _SVMLIGHT_VALUES):
         block = sp.csr_array(X[rows])
         block.sort_indices()
-        _check_finite(block, rows.start)
+        _check_finite(block, rows.start, feature_names)
         columns, values = (block.indices + 1).tolist(), block.data.tolist()
         lines = []
         for head, first, last in zip(heads[rows], block.indptr[:-1].tolist(), block.indptr[1:].tolist(), strict=True):
@@ -118,13 +123,14 @@ def _label_text(label: Any) -> str:
     return ",".join(texts)
 
 
-def _check_finite(block: sp.csr_array, first_row: int) -> None:
+def _check_finite(block: sp.csr_array, first_row: int, feature_names: list[str] | None) -> None:
     bad = np.flatnonzero(~np.isfinite(block.data))
     if bad.size:
-        row = first_row + int(np.searchsorted(block.indptr, bad[0], side="right"))
+        row, j = first_row + int(np.searchsorted(block.indptr, bad[0], side="right")), block.indices[bad[0]]
+        column = repr(feature_names[j]) if feature_names is not None else j
         raise ValueError(
-            f"row {row}, column {block.indices[bad[0]] + 1} holds {block.data[bad[0]]}, which cannot stand in a LIBSVM "
-            "file. Fill in what is missing first, or write another format."
+            f"row {row}, column {column} holds {block.data[bad[0]]}, which cannot stand in a LIBSVM file. Fill in what "
+            "is missing first, or write another format."
         )
 
 

@@ -1,12 +1,11 @@
-"""Solvers: each takes a problem and its settings, and returns a model with how it was reached."""
+"""Solvers: each takes a problem and settings, and returns a model and its convergence history."""
 
 from .blockwise import BlockProblems, Blockwise
 from .budgeted_sgd import BudgetedModel, BudgetedSGD, PassReport
 from .dual_cd import DualCD
-from .problem import BinaryProblem, EpochReport, SolveResult
+from .problem import EpochReport, Problem, SolveResult
 
 __all__ = [
-    "BinaryProblem",
     "BlockProblems",
     "Blockwise",
     "BudgetedModel",
@@ -14,5 +13,6 @@ __all__ = [
     "DualCD",
     "EpochReport",
     "PassReport",
+    "Problem",
     "SolveResult",
 ]

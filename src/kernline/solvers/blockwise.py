@@ -1,14 +1,14 @@
-"""Dual coordinate descent on rows that are never all there at once: block minimisation.
+"""Dual coordinate descent on features that do not fit into memory: block minimisation.
 
-A pass takes the blocks of rows in random order. A block's features are made, each class takes some epochs on the α of
-the block, whose part in f the weights carry on to the next block, and the features are forgotten: Yu, Hsieh, Chang and
-Lin, "Large linear classification when data cannot fit in memory", KDD 2010. A pass costs the making of all features, so
-the epochs within a block are cheap beside it. What takes most passes are the rows on the margin, 0 < α_i < C_i, which
-depend on one another across blocks; their features, up to the size of a block, are kept until the end of the pass and
-their α brought into balance there. On MNIST at C = 10 that took 4 passes instead of 136.
+A pass takes the blocks of rows in random order. It computes the features of a block, runs some epochs on the β of the
+block for each class, and drops the features; the weights carry the block's part of f to the next block: Yu, Hsieh,
+Chang and Lin, "Large linear classification when data cannot fit in memory", KDD 2010. Computing the features dominates
+a pass, so the epochs within a block are cheap. Most passes are due to the rows on the margin, 0 < β_i < c_i, which
+depend on one another across blocks. Their features, up to the size of a block, are kept until the end of the pass,
+where their β are balanced. On MNIST at C = 10 that took 4 passes instead of 136.
 
-The shares of the gap that the first epoch in each block meets estimate the gap; when their sum is low, a pass of its
-own computes it exactly.
+The shares of the gap in the first epoch of each block estimate the gap. When their sum is low, an extra pass computes
+it exactly.
 """
 
 from __future__ import annotations
@@ -23,14 +23,16 @@ from numpy.typing import NDArray
 
 from .. import _core
 from ..encoding import EncodedData
+from ..losses import Loss
 from ..tables import linear_pair
 from ..threads import run_tasks
-from .dual_cd import OnEpoch, core_solver, in_slices, looks_converged, negligible_share
-from .problem import Array, BinaryProblem, EpochReport, SolveResult
+from .descent import core_solver, in_slices, looks_converged, negligible_share
+from .dual_cd import OnEpoch
+from .problem import Array, EpochReport, Problem, SolveResult, is_free
 
-# Epochs on the rows of a block while its features are there, and at most on those on the margin, at the end of a pass.
+# Epochs on the rows of a block, and most epochs on the rows on the margin at the end of a pass.
 _EPOCHS, _MARGIN_EPOCHS = 4, 200
-# The latter end sooner, at this part of the tolerance.
+# The latter stop at this fraction of the tolerance.
 _BALANCED = 0.1
 
 Features = Callable[[slice], NDArray[np.float32]]
@@ -39,23 +41,23 @@ Rows = slice | NDArray[np.int64]
 
 @dataclass(frozen=True)
 class BlockProblems:
-    """Problems of labels ±1, `signs`, on the same rows, whose features are made a block at a time."""
+    """Problems on the same rows, each with its `targets`. Features are computed one block at a time."""
 
     features: Features
     blocks: list[slice]
     width: int
-    signs: list[Array]
+    targets: list[Array]
     cost: Array
     intercept_square: float
-    loss: str
+    loss: Loss
 
-    def block(self, rows: Rows, features: NDArray[np.float32], norms: Array, label: int) -> BinaryProblem:
+    def block(self, rows: Rows, features: NDArray[np.float32], norms: Array, label: int) -> Problem:
         """One problem on one block of rows."""
-        return BinaryProblem(
+        return Problem(
             data=EncodedData(features.shape, features),
             pair=linear_pair(),
             scales=np.ones(self.width),
-            signs=self.signs[label][rows],
+            targets=self.targets[label][rows],
             cost=self.cost[rows],
             curvature=norms,
             intercept_square=self.intercept_square,
@@ -65,42 +67,42 @@ class BlockProblems:
 
 @dataclass
 class _Progress:
-    """One problem under way: α, the weights they make, and what is known of the objective."""
+    """The state of one problem: β, their weights, and estimates of the objective."""
 
-    alpha: Array
+    beta: Array
     weights: Array
     intercept: float = 0.0
     dual: float = 0.0
     gap: float = np.inf
     primal: float = 0.0
-    estimate: float = 0.0  # of the gap, over this pass
+    estimate: float = 0.0  # of the gap, in this pass
     n_active: int = 0
     converged: bool = False
     history: list[EpochReport] = field(default_factory=list)
 
-    def resume(self, problem: BinaryProblem, rows: Rows, seed: int) -> _core.DualSolver:
-        """The core's solver of a block, from the present α and weights."""
+    def resume(self, problem: Problem, rows: Rows, seed: int) -> _core.DualSolver:
+        """The core's solver for a block, starting from the current β and weights."""
         core = core_solver(problem, seed, shuffle=True)
-        core.set_alpha(np.minimum(self.alpha[rows], problem.bound))
+        core.set_beta(np.clip(self.beta[rows], *problem.bounds))
         core.set_weights(self.weights.astype(np.float32), self.intercept)
         return core
 
-    def take_over(self, core: _core.DualSolver, problem: BinaryProblem, rows: Rows) -> None:
-        """Take the core's α of a block.
+    def take_over(self, core: _core.DualSolver, problem: Problem, rows: Rows) -> None:
+        """Take the core's β of a block, and add the sum of its changes to the weights.
 
-        Not its float32 weights, whose many small changes drift: the sum of the block's changes, added once.
+        The core's own float32 weights are not used: many small changes make them drift.
         """
-        alpha = np.empty(problem.n_rows)
-        core.copy_alpha(alpha)
-        change = problem.signs * (alpha - self.alpha[rows])
-        self.alpha[rows] = alpha
+        beta = np.empty(problem.n_rows)
+        core.copy_beta(beta)
+        change = beta - self.beta[rows]
+        self.beta[rows] = beta
         self.weights += change.astype(np.float32) @ problem.data.cells
         self.intercept += float(change.sum()) * problem.intercept_square
         self.dual += core.dual
 
     @property
     def objective(self) -> float:
-        """What the last pass says of it."""
+        """Report the last pass."""
         return self.history[-1].dual + self.history[-1].gap if self.history else 0.0
 
 
@@ -116,7 +118,7 @@ class Blockwise:
     def solve(
         self, problems: BlockProblems, watches: Sequence[OnEpoch], interrupted: threading.Event
     ) -> list[SolveResult]:
-        """Run all problems to the tolerance. A watch is called after every pass; returning True ends its problem."""
+        """Run all problems to the tolerance. If a watch, called after every pass, returns True, its problem ends."""
         return _Run(self, problems, watches, interrupted).results()
 
 
@@ -130,7 +132,7 @@ class _Run:
     def __post_init__(self) -> None:
         self.begun = time.perf_counter()
         n_rows, width = self.problems.cost.size, self.problems.width
-        self.states = [_Progress(np.zeros(n_rows), np.zeros(width)) for _ in self.problems.signs]
+        self.states = [_Progress(np.zeros(n_rows), np.zeros(width)) for _ in self.problems.targets]
         self.random = np.random.default_rng(self.settings.seed)
 
     def results(self) -> list[SolveResult]:
@@ -149,7 +151,7 @@ class _Run:
         return looks_converged(self.states[k].estimate, self.states[k].dual, self.settings.tol)
 
     def _pass(self, under_way: list[int], number: int) -> None:
-        """Each block once, in random order; then the rows on the margin."""
+        """Visit each block once, in random order, then the rows on the margin."""
         for k in under_way:
             self.states[k].gap, self.states[k].estimate, self.states[k].n_active = np.inf, 0.0, 0
         room = max(rows.stop - rows.start for rows in self.problems.blocks)
@@ -174,14 +176,14 @@ class _Run:
         number: int,
         work: Callable[[_Progress, _core.DualSolver], None],
     ) -> None:
-        """Let every problem work on these rows, and take over its α."""
+        """Run every problem on these rows and take its β."""
         norms = self._norms(features)
 
         def solve(index: int) -> None:
             k = under_way[index]
             state, problem = self.states[k], self.problems.block(rows, features, norms, k)
             core = state.resume(problem, rows, self.settings.seed + 1000 * number + k)
-            core.set_negligible(negligible_share(self.settings.tol, state.objective, state.alpha.size))
+            core.set_negligible(negligible_share(self.settings.tol, state.objective, state.beta.size))
             work(state, core)
             state.take_over(core, problem, rows)
 
@@ -201,16 +203,18 @@ class _Run:
                 break
 
     def _on_margin(self, under_way: list[int], rows: slice) -> NDArray[np.int64]:
-        """Rows of a block with 0 < α_i < C_i in some problem."""
-        bound = self.problems.cost[rows] if self.problems.loss == "hinge" else np.inf
-        free = [(self.states[k].alpha[rows] > 0.0) & (self.states[k].alpha[rows] < bound) for k in under_way]
+        """Rows of a block whose β_i is strictly between its bounds and not zero in some problem."""
+        loss, cost = self.problems.loss, self.problems.cost[rows]
+        free = [
+            is_free(self.states[k].beta[rows], *loss.bounds(self.problems.targets[k][rows], cost)) for k in under_way
+        ]
         return np.flatnonzero(np.logical_or.reduce(free)) + rows.start
 
     def _norms(self, features: NDArray[np.float32]) -> Array:
         return np.einsum("ij,ij->i", features, features).astype(np.float64) + self.problems.intercept_square
 
     def _evaluate(self, due: list[int]) -> None:
-        """The exact gap of some problems: one more pass."""
+        """Compute the exact gap of some problems in one more pass."""
         sums = np.zeros((len(self.states), 3))
         for rows in self.problems.blocks if due else []:
             features = self.problems.features(rows)
@@ -227,7 +231,7 @@ class _Run:
             state.converged = state.gap <= self.settings.tol * state.primal
 
     def _report(self, k: int, number: int) -> bool:
-        """Tell of the pass; True asks to stop."""
+        """Report the pass; True asks to stop."""
         state = self.states[k]
         seconds = time.perf_counter() - self.begun
         state.history.append(EpochReport(number, seconds, state.dual, state.estimate, state.n_active))
@@ -235,7 +239,7 @@ class _Run:
 
     def _result(self, state: _Progress) -> SolveResult:
         return SolveResult(
-            alpha=state.alpha,
+            beta=state.beta,
             weights=state.weights.astype(np.float32)[:, None],
             intercept=state.intercept,
             n_iter=len(state.history),

@@ -1,7 +1,7 @@
 """Stochastic gradient descent on a budget (Wang, Crammer, Vucetic, JMLR 2012): settings, passes, and when to stop.
 
-The core makes the steps (native/budgeted.hpp). The loss of a step comes before its update, so that the mean over a pass
-is known at no cost; when it no longer falls, more passes bring nothing.
+The core makes the steps (native/loops/budgeted.hpp). A step computes the loss before its update, so the mean over a pass
+costs nothing. When it no longer falls, the fit stops.
 """
 
 from __future__ import annotations
@@ -16,26 +16,29 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from .. import _core, merging
-from .dual_cd import in_slices
+from .. import _core
+from ..landmarks import merging
+from .descent import in_slices
 
 Array = NDArray[np.float64]
 
-# So many passes in a row must bring nothing before the fit stops.
+# The fit stops after this many passes in a row without improvement.
 _PATIENCE = 3
-# γ ‖x‖² of a sparse row at which the rounding of |x|² + |b|² − 2 x·b in float32 changes the kernel by about 10⁻³; such
-# rows are written out, up to so many values.
+# γ ‖x‖² of a sparse row at which the float32 rounding error of |x|² + |b|² − 2 x·b changes the kernel by about 10⁻³.
+# Such rows are made dense, up to this many values.
 _COARSEST, _DENSE_VALUES = 1e4, 250_000_000
 
 
 def values_of(X: Any, gamma: float) -> _core.Rows:
-    """X as the core takes it, float32: dense rows are compared by differences, sparse ones by products."""
+    """X as the core takes it, float32. Dense rows are compared by differences, sparse rows by products."""
     if sp.issparse(X) and X.nnz:
-        longest = float(X.multiply(X).sum(axis=1).max())
+        # In float64: squares of narrow integers wrap around, and those of float16 overflow.
+        squares = sp.csr_array((np.square(X.data, dtype=np.float64), X.indices, X.indptr), shape=X.shape)
+        longest = float(squares.sum(axis=1).max())
         if gamma * longest > _COARSEST:
             if X.shape[0] * X.shape[1] > _DENSE_VALUES:
                 raise ValueError(
-                    f"gamma · ‖x‖² is {gamma * longest:.3g} for the longest row, too much for products of sparse rows "
+                    f"gamma · ‖x‖² is {gamma * longest:.3g} for the longest row, too large for products of sparse rows "
                     "in float32. Scale the data (sklearn.preprocessing.MaxAbsScaler), or lower gamma."
                 )
             X = X.toarray()
@@ -46,7 +49,7 @@ def values_of(X: Any, gamma: float) -> _core.Rows:
 
 
 class PassReport(NamedTuple):
-    """One pass: the mean loss of its steps, how many met a violation, and how many needed budget maintenance."""
+    """One pass: the mean loss of its steps, and how many had a violation or needed budget maintenance."""
 
     epoch: int
     seconds: float
@@ -55,7 +58,7 @@ class PassReport(NamedTuple):
     n_maintained: int
 
     def line(self) -> str:
-        """Return the pass as a line of a log."""
+        """Return the pass as a log line."""
         return (
             f"pass {self.epoch}: mean loss {self.loss:.4g}, {self.n_violations} violations, "
             f"{self.n_maintained} times too many support vectors, {self.seconds:.2f} s"
@@ -64,9 +67,9 @@ class PassReport(NamedTuple):
 
 @dataclass(frozen=True)
 class BudgetedModel:
-    """f(x) = Σ_b coef_b k(x, b) + intercept, and what it takes to go on training.
+    """f(x) = Σ_b coef_b k(x, b) + intercept, and the state needed to continue training.
 
-    The last iterate has coefficients scale · counts. Averages are Σ_t t w_t / Σ_t t; what they need is kept as
+    The last iterate has coefficients scale · counts. Averages are Σ_t t w_t / Σ_t t; their sums are stored as
     weight_sum · counts − pasts, so that a step without violation costs nothing.
     """
 
@@ -88,7 +91,7 @@ class BudgetedModel:
         return cls(vectors, np.empty(0, np.float32), np.empty(0), 0.0, 0.0, 0.0, 0.0, 0.0, 0, 0.0)
 
     def as_of_one_pass(self) -> BudgetedModel:
-        """Return the same function as one pass would leave it, so that 1/(λt) stays C as a stream goes on."""
+        """Return the same function in the state after one pass, so that 1/(λt) stays C as a stream continues."""
         if self.n_steps <= self.n_seen:
             return self
         share = self.n_seen / self.n_steps
@@ -101,17 +104,17 @@ class BudgetedModel:
         )
 
     def without_average(self) -> BudgetedModel:
-        """Return the last iterate alone."""
+        """Return the last iterate without the average."""
         return replace(self, pasts=np.zeros_like(self.pasts), bias_past=0.0, weight_sum=0.0, average_norm=0.0)
 
     @property
     def coefficients(self) -> Array:
-        """Of the average, if there is one, else of the last iterate."""
+        """Coefficients of the average if there is one, else of the last iterate."""
         return self._shared(self.counts.astype(np.float64), self.pasts)
 
     @property
     def intercept(self) -> float:
-        """Of the average, if there is one, else of the last iterate."""
+        """Intercept of the average if there is one, else of the last iterate."""
         return float(self._shared(np.float64(self.bias), np.float64(self.bias_past)))
 
     def _shared(self, counts: Any, pasts: Any) -> Any:
@@ -120,10 +123,10 @@ class BudgetedModel:
 
 @dataclass(frozen=True)
 class BudgetedSGD:
-    """At most `passes` passes in random order (or in that of the rows), with λ = 1/(n C) and steps 1/(λ t).
+    """At most `passes` passes in random order (or the order of the rows), with λ = 1/(n C) and steps 1/(λ t).
 
-    `published` runs Algorithm 1 to the letter for comparison: the kernels of a merge are computed again, all partners
-    are looked at, and a point that is a support vector already becomes another one.
+    `published` runs Algorithm 1 exactly, for comparison: the kernels of a merge are computed again, all partners are
+    considered, and a point that is already a support vector is added again.
     """
 
     gamma: float
@@ -147,16 +150,16 @@ class BudgetedSGD:
         on_pass: Callable[[PassReport], bool] | None = None,
         interrupted: threading.Event | None = None,
     ) -> tuple[BudgetedModel, list[PassReport]]:
-        """Passes over rows whose labels are the signs of `signed_weights`, until they bring nothing.
+        """Run passes over rows whose labels are the signs of `signed_weights`, until the loss no longer falls.
 
-        `interrupted`, set by another thread, ends it within a slice by KeyboardInterrupt.
+        Raises KeyboardInterrupt within a slice if another thread sets `interrupted`.
         """
         core = self.core(rows, signed_weights)
         begun = time.perf_counter()
         history: list[PassReport] = []
         best, waited = np.inf, 0
         while len(history) < self.passes and waited < _PATIENCE:
-            # The first pass of several is left out of the average: it begins far off.
+            # The first of several passes is left out of the average, because it starts far from the solution.
             if self.average and len(history) == min(1, self.passes - 1):
                 core.begin_average()
             in_slices(core.run, interrupted or threading.Event())
@@ -197,7 +200,7 @@ class BudgetedSGD:
         return _model(core)
 
     def core(self, rows: _core.Rows, signed_weights: Array) -> _core.BudgetedSGD:
-        """The core's state of a problem under way, without support vectors."""
+        """The core's state of a problem, without support vectors."""
         return _core.BudgetedSGD(
             rows=rows,
             signed_weights=signed_weights,

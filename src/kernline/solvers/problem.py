@@ -1,4 +1,4 @@
-"""What a solver is given and what it returns."""
+"""The input and output of a solver."""
 
 from __future__ import annotations
 
@@ -9,43 +9,51 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..encoding import EncodedData
+from ..losses import Hinge, Loss
 from ..tables import TablePair
 
 Array = NDArray[np.float64]
 
+HINGE = Hinge()
+
 
 @dataclass(frozen=True)
-class BinaryProblem:
-    """min ½‖f‖² + Σ_i C_i loss(y_i f(x_i)) over f(x) = b + Σ_j f_j(x_j), with the norm of Σ_j s_j k(u, v) + b².
+class Problem:
+    """min ½‖f‖² + Σ_i c_i ℓ(t_i, f(x_i)) over f(x) = b + Σ_j f_j(x_j), with the norm of Σ_j s_j k(u, v) + b².
 
-    `signs` are the labels ±1, `cost` the C_i > 0, `scales` the s_j, `intercept_square` the kernel's constant b² (0: no
-    intercept). `curvature` is K(x_i, x_i), intercept included. Of `data` only the rows `members` take part, if given;
-    signs, cost and curvature are theirs, in their order.
+    `targets` are the t_i (labels ±1, or numbers), `cost` the c_i > 0, `scales` the s_j, `intercept_square` the
+    kernel's constant b² (0: no intercept). `curvature` is K(x_i, x_i), intercept included. If `members` is
+    given, only these rows of `data` take part; targets, cost and curvature are those of `members`, in the same order.
     """
 
     data: EncodedData
     pair: TablePair
     scales: Array
-    signs: Array
+    targets: Array
     cost: Array
     curvature: Array
     intercept_square: float = 1.0
-    loss: str = "hinge"
+    loss: Loss = HINGE
     members: NDArray[np.int32] | None = None
 
     @property
     def n_rows(self) -> int:
         """Rows that take part."""
-        return self.signs.size
+        return self.targets.size
 
     @property
-    def bound(self) -> Array:
-        """Upper end of every α_i."""
-        return self.cost if self.loss == "hinge" else np.full(self.n_rows, np.inf)
+    def bounds(self) -> tuple[Array, Array]:
+        """Lowest and highest value of every β_i."""
+        return self.loss.bounds(self.targets, self.cost)
+
+
+def is_free(beta: Array, low: Array, high: Array) -> NDArray[np.bool_]:
+    """Rows whose β is neither zero nor at one of its bounds: the support vectors on the margin."""
+    return (beta != 0.0) & (beta > low) & (beta < high)
 
 
 class EpochReport(NamedTuple):
-    """One epoch or Newton step: `gap` is the exact one where it was computed, else the estimate that it gave."""
+    """One epoch or Newton step. `gap` is exact if it was computed, else an estimate."""
 
     epoch: int
     seconds: float
@@ -54,7 +62,7 @@ class EpochReport(NamedTuple):
     n_active: int
 
     def line(self) -> str:
-        """Return the epoch as a line of a log."""
+        """Return the epoch as a log line."""
         return (
             f"epoch {self.epoch}: gap {self.gap:.3g}, dual {self.dual:.6g}, {self.n_active} rows active, "
             f"{self.seconds:.2f} s"
@@ -63,13 +71,14 @@ class EpochReport(NamedTuple):
 
 @dataclass(frozen=True)
 class SolveResult:
-    """The solution and how far it got. `gap` is a certificate when the pair of tables is symmetric.
+    """The solution and its convergence. `gap` is a certificate if the pair of tables is symmetric.
 
-    `weights` is W, (n_features, width). primal − dual = gap. `history` has an entry for every epoch of coordinate
-    descent and every step of Newton's method, `newton_steps` of them.
+    `beta` are the coefficients of f = Σ β_i K(x_i, ·), `weights` is W, (n_columns, width). primal − dual = gap.
+    `history` has an entry for every epoch of coordinate descent and every step of Newton's method, `newton_steps` of
+    them.
     """
 
-    alpha: Array
+    beta: Array
     weights: NDArray[np.float32]
     intercept: float
     n_iter: int
@@ -78,9 +87,9 @@ class SolveResult:
     converged: bool
     history: list[EpochReport]
     newton_steps: int = 0
-    newton_first: bool = False  # or after coordinate descent
+    newton_first: bool = False  # else after coordinate descent
 
     @property
     def dual(self) -> float:
-        """The dual objective, a lower bound on every primal one."""
+        """The dual objective, a lower bound of every primal objective."""
         return self.primal - self.gap

@@ -1,6 +1,6 @@
-"""Kernel × approximation → TablePair. One file a method; pure NumPy.
+"""Kernel × approximation → TablePair. One file per method; pure NumPy.
 
-To add a method, write a frozen dataclass with ``build(kernel) -> TablePair`` and, to give it a name, an entry below.
+To add a method, write a frozen dataclass with ``build(kernel) -> TablePair``, and add an entry to `BY_NAME`.
 """
 
 from __future__ import annotations
@@ -49,17 +49,17 @@ __all__ = [
 
 @runtime_checkable
 class Approximation(Protocol):
-    """Whatever turns a kernel into tables.
+    """A method that turns a kernel into tables.
 
-    A method that places its knots by the training data also has ``fitted_to(values)``, which returns it with the knots
-    in place.
+    A method whose knots depend on the training data also has ``fitted_to(values)``, which returns the method with its
+    knots set.
     """
 
     def build(self, kernel: AdditiveKernel) -> TablePair:
         """Return the tables for `kernel`."""
 
 
-# Each name makes its method; `spacing` is that of the knots, where it has any.
+# Name → constructor. `spacing` is that of the knots, if the method has any.
 BY_NAME: dict[str, Callable[[float], Approximation]] = {
     "hats": lambda spacing: Hats(spacing=spacing),
     "plame": lambda spacing: Plame(spacing=spacing),
@@ -85,9 +85,9 @@ def get(approximation: Any, spacing: float = CROWDED) -> Approximation:
 
 
 def build(kernel: AdditiveKernel, approximation: str | Approximation, *, values: Any = None) -> TablePair:
-    """Return the tables of a method. The linear kernel needs none, whatever the method.
+    """Return the tables of a method. The linear kernel is exact, whatever the method.
 
-    `values`, the non-zero u of the training data, is for methods that place their knots by it.
+    `values`, the non-zero u of the training data, is used by methods whose knots depend on it.
     """
     if isinstance(kernel, Linear):
         return linear_pair()

@@ -1,4 +1,4 @@
-"""Explicit feature maps, k(u, v) ≈ Φ(u)·Φ(v): read and write are one table. The systems the papers compare with."""
+"""Explicit feature maps, k(u, v) ≈ Φ(u)·Φ(v): read and write are the same table. The papers compare with these."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from .table import CodeGrid, DenseTable, TablePair
 
 Array = NDArray[np.float64]
 
-ANY_KERNEL = "'hats', 'plame', 'pmsvm', 'pmsvm-lut' and 'low-dim'"
+ANY_KERNEL = "'hats', 'plame', 'pmsvm', 'pmsvm-lut' or 'low-dim'"
 
 
 def explicit_pair(features: Array, grid: CodeGrid) -> TablePair:
-    """The pair (Φ, Φ), with a row of `features` for each code."""
+    """The pair (Φ, Φ), with one row of `features` per code."""
     table = DenseTable.of(features)
     return TablePair(read=table, write=table, symmetric=True, grid=grid, curvature=(table.as_rows() ** 2).sum(axis=1))
 
@@ -64,14 +64,14 @@ class HomogeneousMap:
         """Return the tables for `kernel`."""
         if not kernel.homogeneous:
             raise ValueError(
-                f"approximation='feature-map' needs a homogeneous kernel, and {kernel.name} is not. Any is taken by "
-                f"{ANY_KERNEL}."
+                f"approximation='feature-map' needs a homogeneous kernel, and {kernel.name} is not one. For any "
+                f"kernel, use {ANY_KERNEL}."
             )
         grid = _bins(self.bins)
         return explicit_pair(self.features(kernel, grid.values), grid)
 
     def features(self, kernel: AdditiveKernel, u: Array) -> Array:
-        """Return Φ(u), one row a value."""
+        """Return Φ(u), one row per value."""
         if kernel.scalar(0.25, 1.0) == 0.5 and kernel.scalar(1e-4, 1.0) == 1e-2:
             return np.sqrt(u)[:, None]  # Hellinger: the signature is constant
         period = self._period(kernel)
@@ -87,7 +87,7 @@ class HomogeneousMap:
         name = kernel.native_name if kernel.native_name != "power_mean" else None
         p = getattr(kernel, "p", None)
         if name is None and p is not None and p <= -4.0:
-            name = "intersection"  # the papers take p = -8 for it
+            name = "intersection"  # the papers use p = -8 for it
         if name not in _PERIODS:
             raise ValueError(
                 f"approximation='feature-map' knows the period for {', '.join(_PERIODS)} and hellinger; for "
@@ -96,7 +96,7 @@ class HomogeneousMap:
         return _PERIODS[name](max(self.order, 1))
 
     def _coefficients(self, kernel: AdditiveKernel, period: float) -> Array:
-        """κ_j = (1/Λ) ∫ 𝒦(λ) cos(jLλ) dλ over one period; a negative one, from cutting 𝒦 off, counts as zero."""
+        """κ_j = (1/Λ) ∫ 𝒦(λ) cos(jLλ) dλ over one period; negative values, from truncating 𝒦, become zero."""
         nodes, weights = np.polynomial.legendre.leggauss(400)
         lam = 0.25 * period * (nodes + 1.0)  # half a period; 𝒦 is even, and may have its corner at 0
         signature = kernel.scalar(np.exp(0.5 * lam), np.exp(-0.5 * lam))
@@ -109,8 +109,8 @@ class ChebyshevMap:
     """The Chebyshev series of the chi2 kernel, with `components` terms.
 
     chi2 is √(uv) ∫ e^{iω(ln u − ln v)} sech(πω) dω. With t = tanh(πω) the measure is the Chebyshev weight,
-    sech(πω) dω = dt / (π √(1 − t²)), so that √u e^{iω ln u} is expanded in Chebyshev polynomials T_k(t): Φ_k(u) is the
-    real part of the coefficient for even k, the imaginary one for odd k. No period is imposed on the kernel.
+    sech(πω) dω = dt / (π √(1 − t²)), so √u e^{iω ln u} is expanded in Chebyshev polynomials T_k(t): Φ_k(u) is the real
+    part of the coefficient for even k, the imaginary part for odd k. No period is imposed on the kernel.
 
     Li, Lebanon, Sminchisescu, "Chebyshev approximations to the histogram χ² kernel", CVPR 2012.
     """
@@ -127,8 +127,8 @@ class ChebyshevMap:
         """Return the tables; the kernel must be chi2."""
         if kernel.native_name != "chi2":
             raise ValueError(
-                f"approximation='chebyshev' is a series of the chi2 kernel, not of {kernel.name}. 'feature-map' takes "
-                f"intersection, js and hellinger too, and any kernel is taken by {ANY_KERNEL}."
+                f"approximation='chebyshev' is a series of the chi2 kernel, not of {kernel.name}. 'feature-map' also "
+                f"takes intersection, js and hellinger; for any kernel, use {ANY_KERNEL}."
             )
         grid = _bins(self.bins)
         return explicit_pair(self.features(grid.values), grid)
@@ -151,8 +151,9 @@ class ChebyshevMap:
 class LowDimensionalMap:
     """The best map with `components` dimensions: eigenfunctions of the kernel on [0, 1].
 
-    Fitted on the codes: the leading eigenvectors of the Gram matrix of `bins` values, weighted by the density that the
-    spacing of the values stands for, give the map whose products have the least mean square error. Any kernel.
+    It is fitted on the codes: the leading eigenvectors of the Gram matrix of `bins` values, weighted by the density
+    that the spacing of the values implies, give the map whose products have the least mean square error. Takes any
+    kernel.
 
     Chum, "Low dimensional explicit feature maps", ICCV 2015.
     """
@@ -177,9 +178,9 @@ class LowDimensionalMap:
 
 @dataclass(frozen=True)
 class QuantisedIntersection:
-    """libHIK: values rounded down to integers 0..levels, on which min(u, v) is a product of thermometer codes.
+    """libHIK: values are rounded down to integers 0..levels, on which min(u, v) is a product of thermometer codes.
 
-    Φ(u) has ⌊levels·u⌋ ones, scaled so that min(1, 1) = 1. The intersection kernel only.
+    Φ(u) has ⌊levels·u⌋ ones, scaled so that min(1, 1) = 1. Takes the intersection kernel only.
 
     Wu, "A fast dual method for HIK SVM learning", ECCV 2010.
     """
@@ -195,7 +196,7 @@ class QuantisedIntersection:
         """Return the tables; the kernel must be the intersection (or the power mean that stands in for it)."""
         if kernel.native_name != "intersection":
             raise ValueError(
-                f"approximation='hik' is the quantised intersection kernel, not {kernel.name}. Any kernel is taken by "
+                f"approximation='hik' is the quantised intersection kernel, not {kernel.name}. For any kernel, use "
                 f"{ANY_KERNEL}."
             )
         level = np.arange(self.levels + 1)

@@ -1,4 +1,4 @@
-"""Hats: both arguments of the kernel interpolated between knots. The default approximation."""
+"""Hats: both arguments of the kernel are interpolated between knots. The default approximation."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ Array = NDArray[np.float64]
 class Hats:
     """k̂(u, v) = hat(u)ᵀ M hat(v), with M_qr = k(c_q, c_r) at the knots.
 
-    M is a Gram matrix, so k̂ is positive definite: the gap is a certificate. A value reads two adjacent numbers and
-    writes `knots` of them; 16 floats are one cache line. With 16 knots the root mean square error of the kernel is half
-    a per cent or so on values spread evenly, and two on values crowded near zero (docs/approximation.md).
+    M is a Gram matrix, so k̂ is positive definite and the gap is a certificate. A value reads two adjacent numbers and
+    writes `knots` numbers; 16 floats are one cache line. With 16 knots the root mean square error of the kernel is
+    about half a per cent on evenly spread values, and two on values crowded near zero (docs/approximation.md).
 
-    `spacing` is the power of an even spacing (2 crowds the knots near zero, 1 is even), "quantile" to place them by the
-    training values, or the knots themselves.
+    `spacing` is the power of an even spacing (2 crowds the knots near zero, 1 is even), "quantile" to place the knots
+    at quantiles of the training values, or the knots themselves.
     """
 
     knots: int = 16
     spacing: Spacing = CROWDED
 
     def fitted_to(self, values: Array) -> Hats:
-        """Return the method with quantile knots placed by `values`, the non-zero u of the training data."""
+        """Return the method with knots at the quantiles of `values`, the non-zero u of the training data."""
         return replace(self, spacing=quantile_knots(values, self.knots)) if self.spacing == "quantile" else self
 
     def build(self, kernel: AdditiveKernel) -> TablePair:

@@ -1,4 +1,4 @@
-"""Knots on [0, 1], and the codes between them: what hats and PLAME share."""
+"""Knots on [0, 1], and the codes between them. Shared by hats and PLAME."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from .table import CodeGrid, PairTable
 
 Array = NDArray[np.float64]
 
-# Spacing of the knots: crowded near zero, as histogram values are, or even. Measured in docs/approximation.md.
+# Spacing of the knots: crowded near zero like histogram values, or even. See docs/approximation.md.
 CROWDED, EVEN = 2.0, 1.0
 
-# A power of even spacing, "quantile" of the training values, or the knots themselves.
+# A power of an even spacing, "quantile" for quantiles of the training values, or the knots themselves.
 Spacing = float | Literal["quantile"] | Sequence[float]
 
 
 @dataclass(frozen=True)
 class Knots:
-    """Increasing positions c_0 = 0 to c_last = 1, with as many codes between two as the code's bytes allow."""
+    """Increasing positions c_0 = 0 to c_last = 1, with as many codes between two as fit into one or two bytes."""
 
     positions: Array
 
@@ -41,7 +41,7 @@ class Knots:
             positions = np.asarray(spacing, dtype=np.float64)
             ends = positions.size == count and positions[0] == 0.0 and positions[-1] == 1.0
             if not ends or not (np.diff(positions) > 0.0).all():
-                raise ValueError(f"knots must increase from 0 to 1, {count} of them; got {list(spacing)}.")
+                raise ValueError(f"spacing must be {count} knots that increase from 0 to 1; got {list(spacing)}.")
             return cls(positions)
         if not 0.0 < spacing < np.inf:
             raise ValueError(f"spacing must be a positive power; got {spacing}.")
@@ -54,7 +54,7 @@ class Knots:
 
     @property
     def steps(self) -> int:
-        """Codes an interval, S: the largest power of two for which all codes fit one byte, or two."""
+        """Codes per interval, S: the largest power of two for which all codes fit into one byte, or two."""
         codes = 256 if self.count <= 129 else 65536
         return 1 << ((codes - 1) // (self.count - 1)).bit_length() - 1
 
@@ -63,13 +63,13 @@ class Knots:
         return PairTable(self.steps, self.count)
 
     def grid(self) -> CodeGrid:
-        """Return the codes: evenly spaced between two knots, each knot one of them."""
+        """Return the codes: evenly spaced between two knots; each knot is a code."""
         codes = np.arange(self.steps * (self.count - 1) + 1) / self.steps
         return CodeGrid.nearest(np.interp(codes, np.arange(self.count), self.positions))
 
 
 def quantile_knots(values: Array, count: int) -> tuple[float, ...]:
-    """Knots at the quantiles of `values` in (0, 1]; where values repeat, those left over go into the widest gaps."""
+    """Knots at the quantiles of `values` in (0, 1]; if values repeat, the remaining knots go into the widest gaps."""
     inner = np.unique(np.quantile(values, np.arange(1, count - 1) / (count - 1))) if values.size else np.zeros(0)
     positions = np.concatenate([[0.0], inner[(inner > 0.0) & (inner < 1.0)], [1.0]])
     while positions.size < count:

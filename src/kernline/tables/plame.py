@@ -1,4 +1,4 @@
-"""PLAME: one argument of the kernel interpolated between knots, the other exact."""
+"""PLAME: one argument of the kernel is interpolated between knots, the other is exact."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Plame:
-    """k_PL(x_i, x) = m_x(I) x_i + c_x(I) on the interval I = [l, u] that holds x_i.
+    """k_PL(x_i, x) = m_x(I) x_i + c_x(I) on the interval I = [l, u] that contains x_i.
 
     The chord through the interval's ends: for chi2 the slope is 2x²/((x+u)(x+l)) and the intercept 2xlu/((x+u)(x+l)),
-    which is interpolation by hats, k_PL(x_i, x) = Σ_q hat_q(x_i) k(c_q, x). Reading takes a number from every knot,
-    writing touches two. `spacing=1` gives the paper's uniform intervals, "quantile" those of equal counts.
+    which is interpolation by hats, k_PL(x_i, x) = Σ_q hat_q(x_i) k(c_q, x). Reading uses every knot, writing two.
+    `spacing=1` gives the paper's uniform intervals, "quantile" those of equal counts.
 
     Chan, Li, U, Cheng, "PLAME: Piecewise-linear approximate measure for additive kernel SVM", IEEE TKDE 2023.
     """
@@ -29,7 +29,7 @@ class Plame:
     spacing: Spacing = CROWDED
 
     def fitted_to(self, values: Array) -> Plame:
-        """Return the method with quantile intervals placed by `values`, the non-zero u of the training data."""
+        """Return the method with intervals at the quantiles of `values`, the non-zero u of the training data."""
         return replace(self, spacing=quantile_knots(values, self.intervals + 1)) if self.spacing == "quantile" else self
 
     def build(self, kernel: AdditiveKernel) -> TablePair:

@@ -18,13 +18,13 @@ AD_HOC_NODES = (0.01, 0.06, 0.75)
 
 @dataclass(frozen=True)
 class NodePayload:
-    """What PmSVM computes of each non-zero before training: ln(u + 0.05) and the kernel at the nodes."""
+    """What PmSVM computes from each non-zero before training: ln(u + 0.05) and the kernel at the nodes."""
 
     kernel: AdditiveKernel
     nodes: tuple[float, ...]
 
     def compute(self, u: NDArray[np.float32], *, write: bool) -> NDArray[np.float32]:
-        """Return one row a value; reading needs the logarithm only."""
+        """Return one row per value; reading needs only the logarithm."""
         u = u.astype(np.float64)
         columns = [np.log(u + LOG_SHIFT)]
         if write:
@@ -40,10 +40,10 @@ class NodePayload:
 class PmSVM:
     """Algorithm 3 of the paper: g_j(u) = Σ_k a_jk (ln(u + 0.05))^k, a_j += Δα_i y_i X⁻¹ k(c, x_ij), on exact values.
 
-    X is the Vandermonde matrix of ln(c + 0.05) at the nodes c. With `shortcut`, as in the paper, M_p(c_0, u) is taken
-    as c_0, which saves a float; a non-zero then takes 20 bytes: value, column, logarithm and the kernel at two nodes.
-    Zeros are not stored and add nothing (the paper's 0 → 0.001 matters only where zeros are stored). As published it
-    has no intercept; `intercept=True` gives it one.
+    X is the Vandermonde matrix of ln(c + 0.05) at the nodes c. With `shortcut`, as in the paper, c_0 replaces
+    M_p(c_0, u), which saves a float. A non-zero then takes 20 bytes: value, column, logarithm and the kernel at two
+    nodes. Zeros are not stored and add nothing (the paper's 0 → 0.001 matters only if zeros are stored). The published
+    method has no intercept; `intercept=True` adds one.
 
     Wu, "Power mean SVM for large scale visual classification", CVPR 2012.
     """

@@ -14,7 +14,7 @@ from .table import CodeGrid, DenseTable, TablePair
 
 Array = NDArray[np.float64]
 
-# The papers' stand-in for zero.
+# The papers' substitute for zero.
 _ZERO = 0.001
 
 
@@ -26,11 +26,11 @@ def chebyshev_nodes(degree: int) -> Array:
 
 @dataclass(frozen=True)
 class PolynomialGradient:
-    """g_j(u) = Σ_i α_i y_i k(u, x_ij) approximated by the polynomial of degree m in ln(u + 0.05) through m + 1 nodes.
+    """g_j(u) = Σ_i α_i y_i k(u, x_ij), approximated by a polynomial of degree m in ln(u + 0.05) through m + 1 nodes.
 
     The papers keep the coefficients a_j = X⁻¹ g_j(c), with X the Vandermonde matrix of ln(c + 0.05). Here W_j is
     g_j(c), the values at the nodes, and φ the Lagrange polynomials of the nodes: the same polynomial, but float32
-    suffices for any degree, where powers of the logarithm lose digits. `X⁻¹ W_j` gives the papers' a_j.
+    suffices for any degree, while powers of the logarithm lose digits. `X⁻¹ W_j` gives the papers' a_j.
 
     `nodes` is "chebyshev" (the roots of T_{m+1} on [0, 1]) or the nodes themselves: PmSVM's are (0.01, 0.06, 0.75).
     Values are looked up in `bins` bins, h(u) = ⌊bins·u⌋, 0 to bins inclusive.
@@ -65,7 +65,7 @@ class PolynomialGradient:
         return np.asarray(self.nodes, dtype=np.float64)
 
     def build(self, kernel: AdditiveKernel) -> TablePair:
-        """Return the tables for `kernel`: code 0 for zero, then one code a bin."""
+        """Return the tables for `kernel`: code 0 for zero, then one code per bin."""
         bins = np.arange(self.bins + 1) / self.bins
         values = np.concatenate([[0.0, min(_ZERO, 0.5 / self.bins) if self.bins > 1000 else _ZERO], bins[1:]])
         nodes = self.node_positions

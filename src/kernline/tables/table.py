@@ -1,11 +1,11 @@
-"""A table gives the vector of a cell; a pair of them, read φ and write ψ, is an additive method.
+"""A table gives the vector of a cell. A pair of tables, read φ and write ψ, is an additive method.
 
     read:   f_j(u) = φ(u) · W_j
     write:  W_j   += δ · s_j · ψ(u)
 
 A cell is a code (DenseTable, PairTable), the value itself (ValueTable), or numbers computed from it beforehand, its
-payload (PowersTable, NodesTable). `vectors(cells)` is what the core's loops compute on the fly, written out in float64:
-the referees use it.
+payload (PowersTable, NodesTable). `vectors(cells)` returns in float64 what the core's loops compute on the fly; the
+referees use it.
 """
 
 from __future__ import annotations
@@ -27,12 +27,12 @@ class DenseTable:
 
     @classmethod
     def of(cls, rows: Array) -> DenseTable:
-        """Return the table in the type the core reads."""
+        """Return the table in the type that the core reads."""
         return cls(np.ascontiguousarray(rows, dtype=np.float32))
 
     @property
     def width(self) -> int:
-        """Numbers a feature."""
+        """Numbers per feature."""
         return self.rows.shape[1]
 
     def as_rows(self) -> Array:
@@ -89,14 +89,14 @@ class PowersTable:
 
 @dataclass(frozen=True)
 class NodesTable:
-    """A·m, with m the payload's other numbers, the kernel at the nodes; `constant`, if given, stands for m's first."""
+    """A·m, with m the payload's other numbers, the kernel at the nodes; `constant`, if given, replaces m's first."""
 
     matrix: Array
     constant: float | None = None
 
     @property
     def width(self) -> int:
-        """Numbers a feature."""
+        """Numbers per feature."""
         return self.matrix.shape[0]
 
     def vectors(self, cells: NDArray[Any]) -> Array:
@@ -133,9 +133,9 @@ class TablePair:
     """An additive method: what it reads, what it writes, and the grid of codes both are tabulated on.
 
     `curvature[c]` is the code's share of Q_ii, the second derivative of the dual in α_i. In a symmetric pair,
-    φ(u)·ψ(v) = φ(v)·ψ(u) is positive definite: the dual is a real quadratic program and the gap a certificate.
+    φ(u)·ψ(v) = φ(v)·ψ(u) is positive definite, so the gap is a certificate.
     Where rows hold exact values, `grid` and `curvature` are None; `payload`, if there is one, computes from u what the
-    tables need. `intercept` tells whether the method has an intercept at all. `gram` is G in ψ(u) = G φ(u) of a
+    tables need. `intercept` is whether the method has an intercept at all. `gram` is G in ψ(u) = G φ(u) of a
     symmetric pair, None where φ = ψ.
     """
 
@@ -150,5 +150,5 @@ class TablePair:
 
     @property
     def width(self) -> int:
-        """Numbers a feature."""
+        """Numbers per feature."""
         return self.read.width

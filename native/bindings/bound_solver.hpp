@@ -1,0 +1,168 @@
+// Dual coordinate descent for Python: the state between calls, and checks of the arguments.
+#pragma once
+
+#include <cmath>
+#include <memory>
+#include <new>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "bindings/bound_arrays.hpp"
+#include "host/dispatch.hpp"
+
+namespace kernline {
+
+// Sixteen floats per feature are one cache line if they are aligned.
+struct AlignedDelete {
+  void operator()(float* p) const { ::operator delete[](p, std::align_val_t{64}); }
+};
+using AlignedFloats = std::unique_ptr<float[], AlignedDelete>;
+
+inline AlignedFloats aligned_zeros(std::size_t n) {
+  AlignedFloats floats(static_cast<float*>(::operator new[](n * sizeof(float), std::align_val_t{64})));
+  std::fill_n(floats.get(), n, 0.0f);
+  return floats;
+}
+
+// The losses of the core, by their names in losses.py.
+inline LossKind loss_kind(const std::string& name) {
+  if (name == "hinge") return LossKind::hinge;
+  if (name == "squared_hinge") return LossKind::squared_hinge;
+  if (name == "log") return LossKind::logistic;
+  if (name == "epsilon_insensitive") return LossKind::epsilon_insensitive;
+  if (name == "squared_epsilon_insensitive") return LossKind::squared_epsilon_insensitive;
+  if (name == "squared_error") return LossKind::squared_error;
+  throw std::invalid_argument("the core has no loss named " + name);
+}
+
+// The state of one problem. Each call runs for at most `seconds`, without the GIL.
+class DualSolver {
+ public:
+  DualSolver(const Rows& rows, const Table& read, const Table& write, Vector<const float> scales,
+             Vector<const double> targets, Vector<const double> cost, Vector<const double> curvature,
+             double intercept_square, const std::string& loss, double epsilon, std::optional<Vector<const std::int32_t>> members, std::uint64_t seed, bool shuffle)
+      : rows_(rows),
+        method_{read.view(), write.view()},
+        read_(read),
+        write_(write),
+        scales_(scales),
+        members_(members),
+        state_(seed, shuffle, {loss_kind(loss), epsilon}, static_cast<float>(intercept_square)) {
+    const RowsView& view = rows_.view();
+    const std::size_t n = members ? members->size() : static_cast<std::size_t>(view.n_rows);
+    if (members) check_members(*members, view.n_rows);
+    read.check(rows);
+    write.check(rows);
+    require(read.view().width == write.view().width, "read and write tables must have the same width");
+    require(is_method(read.view().form, write.view().form), "no method has this pair of read and write tables");
+    require(scales.size() == static_cast<std::size_t>(view.n_features), "one scale per feature");
+    require(targets.size() == n && cost.size() == n && curvature.size() == n, "one target, one cost and one curvature per row");
+    require(std::isfinite(epsilon) && epsilon >= 0.0, "epsilon must be a finite number, 0 or more");
+    require(n < (std::size_t{1} << 31), "more than 2^31 rows: train on a subset");
+
+    coordinates_.resize(n);
+    order_.resize(n);
+    rests_.resize(n);
+    for (std::size_t i = 0; i < n; ++i) {
+      require(cost(i) >= 1e-35 && cost(i) <= 1e35 && curvature(i) >= 0.0 && curvature(i) <= 1e35, "costs and curvatures must be within the range of float32");
+      require(std::abs(targets(i)) <= 1e35, "targets must be within the range of float32");
+      coordinates_[i] = {0.0, targets(i), static_cast<float>(curvature(i)), static_cast<float>(cost(i))};
+    }
+    n_weights_ = static_cast<std::size_t>(view.n_features) * static_cast<std::size_t>(read.view().width);
+    weights_ = aligned_zeros(n_weights_ + 1);
+    state_.coordinates = coordinates_.data();
+    state_.rests = rests_.data();
+    state_.order = order_.data();
+    state_.members = members ? members->data() : nullptr;
+    state_.n_rows = state_.n_active = static_cast<std::int64_t>(n);
+    state_.weights = weights_.get();
+    state_.scales = scales_.data();
+  }
+  DualSolver(const DualSolver&) = delete;
+
+  // The pairs that `with_method` knows.
+  static bool is_method(TableForm read, TableForm write) {
+    switch (read) {
+      case TableForm::dense: return write == TableForm::dense || write == TableForm::pair;
+      case TableForm::pair: return write == TableForm::dense;
+      case TableForm::value: return write == TableForm::value;
+      case TableForm::powers: return write == TableForm::nodes;
+      default: return false;
+    }
+  }
+
+  bool sweep(double seconds) { return loops().sweep(rows_.view(), method_, state_, seconds); }
+  bool rebuild(double seconds) {
+    if (exact_weights_.empty()) {
+      exact_weights_.assign(n_weights_ + 1, 0.0);
+      state_.exact_weights = exact_weights_.data();
+      state_.exact_intercept = 0.0;
+      state_.rebuilt = 0;
+    }
+    if (!loops().rebuild(rows_.view(), method_, state_, seconds)) return false;
+    for (std::size_t k = 0; k < n_weights_; ++k) weights_[k] = static_cast<float>(exact_weights_[k]);
+    state_.intercept = static_cast<float>(state_.exact_intercept);
+    std::vector<double>().swap(exact_weights_);
+    return true;
+  }
+  bool evaluate(double seconds) { return loops().evaluate(rows_.view(), method_, state_, seconds); }
+
+  // Share of the gap at or below which a row rests.
+  void set_negligible(double share) { state_.negligible = share; }
+  // Ends all rests: a row that rested too long shows only in the exact gap.
+  void wake_all() {
+    for (Rest& rest : rests_) rest.left = 0;
+  }
+
+  // Multiplies costs, beta and f.
+  void grow(double factor) {
+    require(factor > 0.0 && !state_.in_epoch && exact_weights_.empty(), "grow: not in the middle of an epoch");
+    loops().grow(state_, factor);
+    for (std::size_t k = 0; k < n_weights_; ++k) weights_[k] = static_cast<float>(weights_[k] * factor);
+    state_.intercept = static_cast<float>(state_.intercept * factor);
+  }
+
+  // Starts from these beta; the weights follow at the next rebuild, which must come before a sweep.
+  void set_beta(Vector<const double> beta) {
+    require(beta.size() == coordinates_.size(), "beta: one per row");
+    require(!state_.in_epoch && exact_weights_.empty(), "beta: not in the middle of an epoch");
+    require(loops().set_beta(state_, beta.data()), "beta: not within the bounds of the loss");
+  }
+
+  // Starts from these weights, to which rows of other data have contributed: this problem is then a block of a larger one,
+  // and its dual objective counts the changes from here.
+  void set_weights(Vector<const float> weights, double intercept) {
+    require(weights.size() == n_weights_, "weights: one float per slot");
+    require(!state_.in_epoch && exact_weights_.empty(), "weights: not in the middle of an epoch");
+    std::copy_n(weights.data(), n_weights_, weights_.get());
+    state_.intercept = static_cast<float>(intercept);
+  }
+
+  void copy_weights(Vector<float> out) const {
+    require(out.size() == n_weights_, "weights: one float per slot");
+    std::copy_n(weights_.get(), n_weights_, out.data());
+  }
+  void copy_beta(Vector<double> out) const {
+    require(out.size() == coordinates_.size(), "beta: one per row");
+    for (std::size_t i = 0; i < coordinates_.size(); ++i) out(i) = coordinates_[i].beta;
+  }
+  const DualState& state() const { return state_; }
+
+ private:
+  Rows rows_;
+  MethodView method_;
+  Table read_, write_;
+  Vector<const float> scales_;
+  std::optional<Vector<const std::int32_t>> members_;
+  DualState state_;
+  std::vector<Coordinate> coordinates_;
+  std::vector<Rest> rests_;
+  std::vector<std::int32_t> order_;
+  std::size_t n_weights_;
+  AlignedFloats weights_;
+  std::vector<double> exact_weights_;  // only during a rebuild
+};
+
+}  // namespace kernline

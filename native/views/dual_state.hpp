@@ -1,0 +1,83 @@
+// The state of one dual coordinate descent, kept between calls so that Python gets control back while it runs.
+#pragma once
+
+#include <cstdint>
+
+#include "views/random.hpp"
+
+namespace kernline {
+
+// Everything that a visit of a row needs besides its cells, in one cache line.
+struct alignas(32) Coordinate {
+  double beta;
+  double target;    // t_i: a label, +1 or -1, or a number to predict
+  float curvature;  // K(x_i, x_i), intercept included
+  float cost;       // c_i
+};
+
+// The loss (losses.hpp), and the only parameter that some have.
+enum class LossKind : std::uint8_t {
+  hinge,
+  squared_hinge,
+  logistic,
+  epsilon_insensitive,
+  squared_epsilon_insensitive,
+  squared_error,
+};
+struct LossView {
+  LossKind kind;
+  double epsilon;
+};
+
+// A row whose share of the gap was negligible at its last visits rests for 2, 8, 26, then 80 epochs.
+struct Rest {
+  static constexpr std::uint8_t lengths[] = {2, 8, 26, 80};
+  std::uint8_t left = 0;   // epochs until the next visit
+  std::uint8_t level = 0;  // negligible visits in a row, at most the last of `lengths`
+
+  void begin() {
+    left = lengths[level];
+    if (level + 1 < static_cast<int>(sizeof lengths)) ++level;
+  }
+};
+
+struct DualState {
+  DualState(std::uint64_t seed, bool shuffle_, LossView loss_, float intercept_square_)
+      : random(seed), shuffle(shuffle_), loss(loss_), intercept_square(intercept_square_) {}
+
+  Coordinate* coordinates = nullptr;
+  Rest* rests = nullptr;
+  std::int32_t* order = nullptr;          // this epoch's visits, the first `n_active`
+  const std::int32_t* members = nullptr;  // the rows of the data that take part; null for all
+  std::int64_t n_rows = 0;                // how many take part
+  std::int64_t data_row(std::int64_t i) const { return members ? members[i] : i; }
+  float* weights = nullptr;
+  const float* scales = nullptr;
+
+  Random random;
+  bool shuffle;  // else visit the rows in their order, as in some papers
+  LossView loss;
+  float intercept_square;  // K gains this constant: the penalised intercept
+  float intercept = 0.0f;
+
+  std::int64_t n_active = 0;
+  bool in_epoch = false;
+  bool in_blocks = false;   // this epoch's order: blocks of neighbouring rows, or all rows
+  std::int64_t cursor = 0;  // next position in `order`
+  double negligible = 0.0;  // share of the gap at or below which a row rests
+
+  double dual = 0.0;        // tracked by each update
+  double active_gap = 0.0;  // sum over this epoch's visits of each row's share of the gap, before its update
+
+  double* exact_weights = nullptr;  // sums of a rebuild
+  double exact_intercept = 0.0;
+  std::int64_t rebuilt = 0;  // next row of a rebuild
+
+  // Filled by an evaluation, row by row: the exact sums at the current weights.
+  std::int64_t evaluated = 0;  // next row of an evaluation
+  double gap = 0.0;
+  double loss_sum = 0.0;     // sum of c_i l_i
+  double squared_norm = 0.0;  // sum of beta_i f(x_i)
+};
+
+}  // namespace kernline

@@ -1,0 +1,43 @@
+// The hot loops behind function pointers: loops.cpp is compiled once per instruction set, and the best one that the
+// processor supports is chosen at run time.
+#pragma once
+
+#include <cstdint>
+
+#include "views/budget_state.hpp"
+#include "views/dual_state.hpp"
+#include "views/gram_views.hpp"
+#include "views/views.hpp"
+
+namespace kernline {
+
+struct Loops {
+  const char* target;
+  bool (*sweep)(const RowsView&, const MethodView&, DualState&, double seconds);
+  bool (*rebuild)(const RowsView&, const MethodView&, DualState&, double seconds);
+  bool (*evaluate)(const RowsView&, const MethodView&, DualState&, double seconds);
+  void (*grow)(DualState&, double factor);
+  bool (*set_beta)(DualState&, const double* beta);
+  void (*decision)(const RowsView&, const TableView&, const WeightsView&, std::int64_t begin, std::int64_t end,
+                   double* out);
+  void (*read_members)(const RowsView&, const TableView&, const float* weights, const std::int32_t* members,
+                       std::int64_t n_members, double* out);
+  void (*add_members)(const RowsView&, const TableView&, const double* t, const std::int32_t* members,
+                      std::int64_t n_members, double* sums);
+  double (*add_image)(const RowsView&, const TableView&, const float* weights, float intercept, const float* s,
+                      const std::int32_t* members, std::int64_t n_members, float* sums);
+  void (*gram_dense)(const GramKernel&, const DensePoints&, const DensePoints&, std::int64_t begin, std::int64_t end,
+                     double* out);
+  void (*gram_sparse)(const GramKernel&, const SparsePoints&, const SparsePoints&, std::int64_t begin,
+                      std::int64_t end, double* scratch, double* out);
+  void (*recall)(BudgetState&);
+  bool (*sgd_pass)(const RowsView&, BudgetState&, double seconds);
+  void (*budgeted_decision)(const RowsView&, const BlocksView&, std::int64_t begin, std::int64_t end, float* room,
+                            double* out);
+};
+
+namespace baseline { extern const Loops loops; }
+namespace avx2 { extern const Loops loops; }
+namespace avx512 { extern const Loops loops; }
+
+}  // namespace kernline

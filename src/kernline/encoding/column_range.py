@@ -1,0 +1,58 @@
+"""ColumnRange: what an encoder has to know of each column of the training data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from .. import _core
+from ..sources import sources
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class ColumnRange:
+    """Minimum, maximum (implicit zeros included) and count of non-zeros of each column, and their count in each row.
+
+    NaN counts as a non-zero, and in no other way; a column of nothing else ranges from 0 to 0.
+    """
+
+    minimum: Array
+    maximum: Array
+    n_nonzero: NDArray[np.int64]
+    row_nonzero: NDArray[np.int64]
+
+    @classmethod
+    def of(cls, X: Any, n_threads: int = 1) -> ColumnRange:
+        """Look at every value once."""
+        n_rows, n_features = X.shape
+        minimum, maximum = np.full(n_features, np.inf), np.full(n_features, -np.inf)
+        n_nonzero, row_nonzero = np.zeros(n_features, dtype=np.int64), np.zeros(n_rows, dtype=np.int64)
+        for rows, source in sources(X):
+            _core.column_range(source, minimum, maximum, n_nonzero, row_nonzero[rows], n_threads)
+        if sp.issparse(X):
+            has_zero = n_nonzero < n_rows
+            minimum[has_zero] = np.minimum(minimum[has_zero], 0.0)
+            maximum[has_zero] = np.maximum(maximum[has_zero], 0.0)
+        is_empty = minimum > maximum
+        minimum[is_empty] = maximum[is_empty] = 0.0
+        # Without the sign of a zero, which would depend on where it was met.
+        return cls(minimum + 0.0, maximum + 0.0, n_nonzero, row_nonzero)
+
+    def density(self, n_rows: int) -> float:
+        """Share of cells that are not zero."""
+        return float(self.n_nonzero.sum()) / max(1, n_rows * self.n_nonzero.size)
+
+    def without(self, columns: NDArray[np.int64]) -> ColumnRange:
+        """Return the range with 0 to 0, and no non-zeros, in some columns: those that are not numbers."""
+        if not columns.size:
+            return self
+        minimum, maximum, n_nonzero = self.minimum.copy(), self.maximum.copy(), self.n_nonzero.copy()
+        minimum[columns] = maximum[columns] = 0.0
+        n_nonzero[columns] = 0
+        return replace(self, minimum=minimum, maximum=maximum, n_nonzero=n_nonzero)

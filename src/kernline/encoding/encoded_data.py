@@ -1,0 +1,115 @@
+"""EncodedData: rows as the solver reads them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from .. import _core
+from ..caching import cached_property
+
+
+@dataclass(frozen=True)
+class EncodedData:
+    """Rows as the solver reads them: `cells` are codes, packed words or float32 values.
+
+    A column is a solver column: a term of the encoder may have several.
+
+    - dense: `cells` is (n_rows, n_columns), uint8, uint16 or float32
+    - sparse codes: `cells` holds words column << code_bits | code, and `row_start` the n_rows + 1 offsets
+    - sparse values: `cells` float32, with `columns` beside it, and perhaps a `payload`, a row of float32 a cell
+    """
+
+    shape: tuple[int, int]
+    cells: NDArray[Any]
+    row_start: NDArray[np.int64] | None = None
+    columns: NDArray[Any] | None = None
+    code_bits: int = 8
+    payload: NDArray[np.float32] | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """Rows."""
+        return self.shape[0]
+
+    @property
+    def n_columns(self) -> int:
+        """Solver columns."""
+        return self.shape[1]
+
+    @property
+    def is_dense(self) -> bool:
+        """Whether every column of a row is stored."""
+        return self.row_start is None
+
+    @property
+    def n_cells(self) -> int:
+        """Stored cells: the non-zeros of a sparse layout."""
+        return int(self.row_start[-1]) if self.row_start is not None else self.cells.size
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes held, offsets included."""
+        arrays = (self.cells, self.row_start, self.columns, self.payload)
+        return sum(array.nbytes for array in arrays if array is not None)
+
+    @cached_property
+    def native(self) -> Any:
+        """The core's view of the rows."""
+        if self.row_start is None:
+            if self.cells.dtype == np.float32:
+                return _core.Rows.dense_values(self.cells)
+            return _core.Rows.dense_codes(self.cells)
+        if self.payload is not None and self.columns is not None:
+            return _core.Rows.payload(self.row_start, self.columns, self.payload, self.n_columns)
+        if self.columns is not None:
+            return _core.Rows.sparse_values(self.row_start, self.columns, self.cells, self.n_columns)
+        return _core.Rows.packed(self.row_start, self.cells, self.n_columns, self.code_bits)
+
+    def entries(self) -> tuple[NDArray[np.int64], NDArray[Any], NDArray[Any]]:
+        """Return offsets of the rows, and columns and cells (codes, values or payloads) of their non-zeros."""
+        if self.row_start is None:
+            csr = sp.csr_array(self.cells)
+            return csr.indptr.astype(np.int64), csr.indices, csr.data
+        if self.columns is not None:
+            return self.row_start, self.columns, self.cells if self.payload is None else self.payload
+        shift, mask = self.cells.dtype.type(self.code_bits), self.cells.dtype.type((1 << self.code_bits) - 1)
+        return self.row_start, (self.cells >> shift).astype(np.int64), (self.cells & mask).astype(np.int64)
+
+    def with_cells(self, added: list[tuple[NDArray[np.int64], NDArray[Any]]]) -> EncodedData:
+        """Return the rows with more cells: pairs of a column for each row (-1 for none) and a cell for each row."""
+        if self.row_start is None:
+            cells = self.cells.copy()
+            for column, cell in added:
+                rows = np.flatnonzero(column >= 0)
+                cells[rows, column[rows]] = cell[rows]
+            return replace(self, cells=cells)
+        present = [(column >= 0) & (cell != 0) for column, cell in added]
+        more = np.sum(present, axis=0)
+        row_start = self.row_start + np.append(0, np.cumsum(more))
+        kept = np.arange(self.n_cells) + np.repeat(row_start[:-1] - self.row_start[:-1], np.diff(self.row_start))
+        cells = np.empty(row_start[-1], dtype=self.cells.dtype)
+        columns = None if self.columns is None else np.empty(row_start[-1], dtype=self.columns.dtype)
+        end = row_start[1:] - more  # of each row, so far
+        cells[kept] = self.cells[: self.n_cells]
+        if columns is not None and self.columns is not None:
+            columns[kept] = self.columns[: self.n_cells]
+        for (column, cell), here in zip(added, present, strict=True):
+            if columns is None:
+                cells[end[here]] = column[here].astype(cells.dtype) << cells.dtype.type(self.code_bits) | cell[here]
+            else:
+                cells[end[here]], columns[end[here]] = cell[here], column[here]
+            end += here
+        return replace(self, cells=cells, row_start=row_start, columns=columns)
+
+    def to_csr(self) -> sp.csr_array:
+        """Return codes (or values) as a SciPy matrix: for tests, not for speed."""
+        row_start, columns, cells = replace(self, payload=None).entries()
+        return sp.csr_array((cells, columns, row_start), shape=self.shape)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {key: value for key, value in self.__dict__.items() if key != "native"}

@@ -1,0 +1,402 @@
+"""Values → codes and scales: what the solver sees of the data.
+
+An encoder is a list of terms (terms.py): a number for each column of the input, unless another term replaces it, and
+further terms, each with solver columns of its own. This file encodes the numbers, and joins the cells of all terms.
+
+    u = T_j(x)           each number brought to [0, 1]
+    code = grid(u)       one byte (two for fine grids), on a grid that all features share
+    s_j                  the column's scale: k(x_j, y_j) = s_j · k(u, v) for a homogeneous kernel; 1 for other terms
+
+`scale` chooses T_j:
+
+- "max": u = x / max_j. The kernel stays that of the raw values, with s_j = max_j.
+- "minmax": u = (x − min_j) / (max_j − min_j). This changes the values, so s_j = 1.
+- "rank": u = the share of training values at or below x, linear between as many quantiles as the grid has knots; a
+  feature with fewer distinct values than knots gets a knot for each, so that nothing is interpolated. s_j = 1.
+
+Values outside the training range are **clipped** to it: u > 1 counts as 1. A curve is then constant beyond the data,
+which is exact for the intersection kernel (min(u, v) = v for every training value v), and for the others keeps one
+outlier from deciding a prediction. The linear kernel has no codes and extrapolates.
+
+Codes are stored densely, one a feature, or where most are zero as one 32-bit word a non-zero, column·256 + code.
+No float copy of the data is made: it is read in place. Codes do not depend on the number of threads that make them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from itertools import accumulate
+from typing import Any, Literal
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from .. import _core
+from ..caching import cached_property
+from ..kernels import AdditiveKernel
+from ..sources import sources
+from ..tables import CodeGrid, TablePair
+from .column_range import ColumnRange
+from .encoded_data import EncodedData
+from .ranks import NO_EDGES, rank_edges
+from .terms import Cells, NumberTerm, Term, TermSpec, column_values, fit_terms, nan_columns, replaced_columns
+
+Array = NDArray[np.float64]
+Scale = Literal["max", "minmax", "rank"]
+Numbers = Literal["affine", "rank"]
+
+SCALES = ("max", "minmax", "rank")
+
+# Below this share of non-zeros, words of four bytes are faster to sweep than a byte for every feature, and hold no more
+# than 1.2 bytes a value. Float32 values with columns beside them pay later: dense rows are plain dot products.
+_PACKED_BELOW, _SPARSE_BELOW = 0.3, 0.2
+# Values without a grid are cut off here, as float32 could not square them.
+_FARTHEST = np.float32(1e18)
+# u at or below it has code 0, as in the core.
+_ZERO = np.float32(2.0**-31)
+# Kinds of input columns, as the core numbers them: those of other terms are encoded here.
+_NUMBER, _CATEGORY, _OTHER = range(3)
+# Not pickled.
+_CACHED = ("native", "is_number", "functions")
+
+
+@dataclass(frozen=True)
+class Encoder:
+    """The fitted terms, and the grid of codes. Plain arrays and objects of them: it pickles and saves as they do.
+
+    Solver column j < n_features belongs to the number in input column j, and is unused where another term replaces that
+    number. The columns of `terms` follow, those of one term after those of another.
+    """
+
+    grid: CodeGrid | None  # None: values are kept as float32
+    offsets: Array  # of each input column, as are factors and edges
+    factors: Array
+    scales: Array  # s_j of each solver column
+    edge_start: NDArray[np.int64]  # empty unless scale="rank"
+    edges: Array
+    levels: Array
+    packed: bool
+    clips: bool = True  # to [0, 1]; False for the linear kernel on raw values
+    nonnegative_for: str = ""  # the kernel that refuses negative values, if it does
+    payload: Any = None
+    numbers: Numbers | None = None  # how a number becomes u
+    terms: tuple[Term, ...] = ()  # all but the numbers
+
+    def __post_init__(self) -> None:
+        """Model files of format 1.0 do not say how numbers become u."""
+        if self.numbers is None:
+            object.__setattr__(self, "numbers", "rank" if self.edge_start.size else "affine")
+
+    @classmethod
+    def fit(
+        cls,
+        X: Any,
+        pair: TablePair,
+        *,
+        scale: Scale = "max",
+        column_range: ColumnRange | None = None,
+        kernel: AdditiveKernel,
+        terms: Sequence[TermSpec] = (),
+        sample_weight: Array | None = None,
+        seed: int = 0,
+        n_threads: int = 1,
+    ) -> Encoder:
+        """Learn T_j and s_j from X (CSR or 2-d array, validated), and the `terms` besides numbers."""
+        fitted = fit_terms(X, terms)
+        replaced = replaced_columns(fitted)
+        column_range = (column_range or ColumnRange.of(X, n_threads)).without(replaced)
+        is_linear = scale == "max" and pair.grid is None and pair.payload is None
+        offsets, factors, scales = _affine(column_range, scale, is_linear, kernel.homogeneous)
+        factors[replaced] = 0.0
+        edges = NO_EDGES
+        if scale == "rank":
+            width = pair.width if pair.grid is not None and pair.width > 2 else 256
+            edges = rank_edges(X, column_range, width, sample_weight, seed, n_threads)
+        n_of_terms = sum(term.n_columns for term in fitted)
+        encoder = cls(
+            grid=pair.grid,
+            offsets=offsets,
+            factors=factors,
+            scales=np.append(np.where(factors > 0.0, scales, 0.0), np.ones(n_of_terms)),
+            edge_start=edges[0],
+            edges=edges[1],
+            levels=edges[2],
+            packed=pair.payload is not None or _is_sparse(column_range, X.shape[0], pair.grid, fitted, n_of_terms),
+            clips=not is_linear,
+            nonnegative_for=kernel.name if kernel.nonnegative and scale == "max" else "",
+            payload=pair.payload,
+            numbers="rank" if scale == "rank" else "affine",
+            terms=fitted,
+        )
+        if fitted and sp.issparse(X) and not encoder.keeps_zeros:
+            raise ValueError(
+                "A category of a sparse matrix has 0 among its levels, and zeros are not stored. Pass a dense array "
+                "(X.toarray()), or number the levels from 1."
+            )
+        return encoder
+
+    @property
+    def n_features(self) -> int:
+        """Columns of the input."""
+        return self.offsets.size
+
+    @property
+    def n_columns(self) -> int:
+        """Solver columns: those of the numbers, one for each input column, and those of the terms."""
+        return self.n_features + sum(term.n_columns for term in self.terms)
+
+    @property
+    def term_start(self) -> list[int]:
+        """The first solver column of each of the terms."""
+        return list(accumulate((term.n_columns for term in self.terms), initial=self.n_features))[:-1]
+
+    @cached_property
+    def is_number(self) -> NDArray[np.bool_]:
+        """Whether an input column is a number."""
+        is_number = np.ones(self.n_features, dtype=bool)
+        is_number[replaced_columns(self.terms)] = False
+        return is_number
+
+    @property
+    def nan_columns(self) -> NDArray[np.int64]:
+        """Input columns in which NaN has a weight."""
+        return nan_columns(self.terms)
+
+    @cached_property
+    def functions(self) -> Sequence[tuple[int, ...]]:
+        """The columns S of each f_S in f(x) = b + Σ_S f_S(x_S): every single one, then the pairs that terms read.
+
+        f_S is the sum of the terms that read the columns S.
+        """
+        pairs = [term.columns for term in self.terms if len(term.columns) > 1]
+        return [*((j,) for j in range(self.n_features)), *dict.fromkeys(pairs)]
+
+    def number(self, j: int) -> NumberTerm | None:
+        """The number in input column j, if it is one."""
+        if not self.is_number[j]:
+            return None
+        points = None
+        if self.numbers == "rank":
+            here = slice(*self.edge_start[j : j + 2])
+            points = self.edges[here], self.levels[here]
+        return NumberTerm(j, float(self.offsets[j]), float(self.factors[j]), points)
+
+    def column(self, j: int) -> Encoder:
+        """Return the encoder of the number in column j alone."""
+        here = slice(j, j + 1)
+        is_rank = self.numbers == "rank"
+        edges = slice(*self.edge_start[j : j + 2]) if is_rank else slice(0)
+        return replace(
+            self,
+            offsets=self.offsets[here],
+            factors=self.factors[here],
+            scales=self.scales[here],
+            edge_start=np.array([0, edges.stop - edges.start]) if is_rank else self.edge_start,
+            edges=self.edges[edges],
+            levels=self.levels[edges],
+            terms=(),
+        )
+
+    @cached_property
+    def native(self) -> Any:
+        """The core's view of the map from values to codes."""
+        grid = self.grid or CodeGrid(np.zeros(1), np.zeros(0))
+        arrays = (self.offsets, self.factors, self.edge_start, self.edges, self.levels)
+        native = _core.CodeMap(grid.thresholds.astype(np.float32), *arrays, self.clips, self.keeps_zeros)
+        if self.terms:
+            native.set_terms(*self._native_terms())
+        return native
+
+    def _native_terms(self) -> tuple[Any, ...]:
+        """For each input column: its kind, and where the solver columns of its levels and of NaN are."""
+        kinds = np.where(self.is_number, _NUMBER, _OTHER).astype(np.uint8)
+        first, missing = np.zeros(self.n_features, dtype=np.int64), np.full(self.n_features, -1, dtype=np.int64)
+        levels: list[Array] = [np.zeros(0)] * self.n_features
+        for term, start in zip(self.terms, self.term_start, strict=True):
+            j = term.columns[0]
+            if term.native == "category":
+                kinds[j], first[j], levels[j] = _CATEGORY, start, term.axes[0].points  # type: ignore[attr-defined]
+            elif term.native == "missing":
+                missing[j] = start
+        level_start = np.cumsum([0, *(part.size for part in levels)])
+        return kinds, first, level_start, np.concatenate(levels), missing, self.n_columns
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {key: value for key, value in self.__dict__.items() if key not in _CACHED}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update({"numbers": None, "terms": ()} | state)
+        self.__post_init__()
+
+    def transform(
+        self, X: Any, *, write: bool = True, column_range: ColumnRange | None = None, n_threads: int = 1
+    ) -> EncodedData:
+        """Encode X (CSR or 2-d array with the columns of the fit); without `write`, for reading only.
+
+        A `column_range` of this X saves counting its non-zeros again.
+        """
+        if self.payload is not None:
+            data = self._with_terms(X, self._sparse(X, column_range, n_threads))
+            return replace(data, payload=self.payload.compute(data.cells, write=write))
+        if self.grid is None and self._keeps_values():
+            if sp.issparse(X):
+                values = _within_reach(X.data, write)
+                return EncodedData(X.shape, values, X.indptr.astype(np.int64, copy=False), X.indices)
+            if not self.packed:
+                return EncodedData(X.shape, _within_reach(X, write))
+        data = self._sparse(X, column_range, n_threads) if self.packed else self._dense(X, n_threads)
+        return self._with_terms(X, data)
+
+    def _keeps_values(self) -> bool:
+        return not self.terms and not self.clips and bool((self.factors == 1.0).all())
+
+    def _with_terms(self, X: Any, data: EncodedData) -> EncodedData:
+        """Add the cells of terms that the core does not encode."""
+        added = []
+        for term, start in zip(self.terms, self.term_start, strict=True):
+            if term.native is None:
+                column, u = self.cells(term, column_values(X, term.columns))
+                added.append((np.where(column >= 0, column + start, -1), self.quantised(u)))
+        return data.with_cells(added) if added else data
+
+    def cells(self, term: Term, values: Array) -> Cells:
+        """Call `term.cells` and check what it returns: the core trusts columns."""
+        column, u = term.cells(values)
+        column, u = np.asarray(column, dtype=np.int64), np.asarray(u, dtype=np.float64)
+        fits = column.shape == u.shape == (len(values),)
+        if not fits or column.max(initial=-1) >= term.n_columns or not ((u >= 0.0) & (u <= 1.0)).all():
+            raise ValueError(
+                f"The term of kind {term.kind!r} of columns {term.columns} must give one column below {term.n_columns} "
+                f"and one u in [0, 1] for each row; got columns of shape {column.shape} up to {column.max(initial=-1)} "
+                f"and u of shape {u.shape}."
+            )
+        return column, u
+
+    def quantised(self, u: Array) -> NDArray[Any]:
+        """The codes of these u in [0, 1], or u itself where values are kept."""
+        if self.grid is None:
+            return u.astype(np.float32)
+        return np.searchsorted(self.thresholds, u.astype(np.float32), side="right")
+
+    @property
+    def thresholds(self) -> NDArray[np.float32]:
+        """The thresholds of the grid as the core compares them with u: code(u) is how many are at or below it."""
+        assert self.grid is not None
+        return np.maximum(self.grid.thresholds.astype(np.float32), np.nextafter(_ZERO, np.float32(1.0)))
+
+    def _dense(self, X: Any, n_threads: int) -> EncodedData:
+        cell_type = np.float32 if self.grid is None else np.uint8 if self.grid.code_bits == 8 else np.uint16
+        cells = np.zeros((X.shape[0], self.n_columns), dtype=cell_type)
+        for rows, source in sources(X):
+            _core.encode(self.native, source, cells[rows], n_threads)
+        return EncodedData(cells.shape, cells)
+
+    def _sparse(self, X: Any, column_range: ColumnRange | None, n_threads: int) -> EncodedData:
+        """Non-zeros only, packed with their columns where they are codes. Room is made for the non-zeros of X."""
+        row_start = np.zeros(X.shape[0] + 1, dtype=np.int64)
+        row_start[1:] = self._most_cells(X, column_range, n_threads)
+        capacity = int(row_start.sum())
+        columns: NDArray[Any] | None = None
+        cells: NDArray[Any]
+        into: tuple[NDArray[Any], ...]
+        if self.grid is None:
+            cells = np.empty(capacity, dtype=np.float32)
+            columns = np.empty(capacity, dtype=np.int32 if self.n_columns < 1 << 31 else np.int64)
+            into, bits = (cells, columns), []
+        else:
+            code_bits, word = self._word_type(self.grid.code_bits)
+            cells = np.empty(capacity, dtype=word)
+            into, bits = (cells,), [code_bits]
+        position = 0
+        for rows, source in sources(X):
+            row_end = row_start[rows.start + 1 : rows.stop + 1]
+            position = _core.encode(self.native, source, *into, row_end, position, *bits, n_threads)
+        columns = columns[:position] if columns is not None else None
+        shape = (X.shape[0], self.n_columns)
+        return EncodedData(shape, cells[:position], row_start, columns, code_bits=bits[0] if bits else 0)
+
+    def _most_cells(self, X: Any, column_range: ColumnRange | None, n_threads: int) -> NDArray[np.int64] | int:
+        """How many cells each row may have."""
+        if sp.issparse(X):
+            return np.diff(X.indptr).astype(np.int64, copy=False)
+        if not self.keeps_zeros:
+            return self.n_features  # memory that is not written to is not taken
+        if column_range is not None:
+            return column_range.row_nonzero
+        counts = np.empty(X.shape[0], dtype=np.int64)
+        for rows, source in sources(X):
+            _core.row_nonzero(source, counts[rows], n_threads)
+        return counts
+
+    @property
+    def keeps_zeros(self) -> bool:
+        """Whether a zero needs no cell in any column, so that a sparse matrix can be encoded."""
+        if any(term.native and term.cells(np.zeros((1, 1)))[0][0] >= 0 for term in self.terms):
+            return False
+        if self.numbers == "rank":
+            return bool((self.edges[self.edge_start[:-1]] >= 0.0).all())
+        return bool((self.offsets >= 0.0).all())
+
+    def _word_type(self, bits: int) -> tuple[int, type[np.uint32] | type[np.uint64]]:
+        return (bits, np.uint32) if self.n_columns <= 1 << (32 - bits) else (16, np.uint64)
+
+
+def _within_reach(values: NDArray[Any], write: bool) -> NDArray[np.float32]:
+    """Values as they are, but cut off where the core does so (encode.hpp). Those of a fit are far from there."""
+    with np.errstate(over="ignore"):
+        near = np.require(values, dtype=np.float32, requirements=["C", "A"])
+    if not write and near.size and max(-near.min(), near.max()) > _FARTHEST:
+        return np.clip(near, -_FARTHEST, _FARTHEST)
+    return near
+
+
+def _affine(
+    column_range: ColumnRange, scale: Scale, is_linear: bool, is_homogeneous: bool
+) -> tuple[Array, Array, Array]:
+    """Offset and factor of u = (x − offset) · factor, and s_j."""
+    n_features = column_range.maximum.size
+    offsets = column_range.minimum.copy() if scale == "minmax" else np.zeros(n_features)
+    span = np.full(n_features, _unit(column_range)) if is_linear else column_range.maximum - offsets
+    with np.errstate(divide="ignore", over="ignore"):
+        factors = np.where(span > 0.0, 1.0 / span, 0.0)
+    factors[~np.isfinite(factors)] = 0.0  # a column of zeros, or too small to divide by
+    scales = np.ones(n_features)
+    if is_linear:
+        scales = span**2
+    elif scale == "max" and is_homogeneous:
+        scales = span
+    return offsets, factors, scales
+
+
+def _is_sparse(
+    column_range: ColumnRange, n_rows: int, grid: CodeGrid | None, terms: Sequence[Term], n_of_terms: int
+) -> bool:
+    """Whether few enough cells are other than zero. Each term has a cell in every row, at most."""
+    below = _PACKED_BELOW if grid is not None else _SPARSE_BELOW
+    if not terms:
+        return column_range.density(n_rows) < below
+    n_cells = column_range.n_nonzero.sum() + n_rows * sum(term.native != "missing" for term in terms)
+    return bool(n_cells < below * n_rows * (column_range.n_nonzero.size + n_of_terms))
+
+
+def _unit(column_range: ColumnRange) -> float:
+    """1, or the largest magnitude where float32 could not hold the squares of such values."""
+    largest = max(-column_range.minimum.min(initial=0.0), column_range.maximum.max(initial=0.0))
+    return 1.0 if 1e-9 < largest < 1e9 or largest == 0.0 else float(largest)
+
+
+def sample_of_values(X: Any, column_range: ColumnRange, scale: Scale, seed: int) -> Array:
+    """About 100,000 non-zero u from random rows: for methods that place their knots by the values."""
+    if scale == "rank":
+        return np.linspace(0.0, 1.0, 1001)[1:]  # ranks are even by construction
+    n_rows = min(X.shape[0], max(1, 100_000 * X.shape[0] // max(1, int(column_range.n_nonzero.sum()))))
+    rows = np.sort(np.random.default_rng(seed).choice(X.shape[0], n_rows, replace=False))
+    sample = sp.coo_array(X[rows])
+    offsets = column_range.minimum if scale == "minmax" else np.zeros(X.shape[1])
+    span = column_range.maximum - offsets
+    columns = sample.coords[1]
+    wide = span[columns] > 0.0
+    unit = (sample.data[wide] - offsets[columns[wide]]) / span[columns[wide]]
+    return unit[unit > 0.0]

@@ -1,0 +1,287 @@
+"""The choice of C by cross-validation, shared by the estimators that make one.
+
+The rows are made ready for the solver once. A fold is a list of them, and each class of a fold runs along the path of
+increasing C, the α of one C giving the start of the next:
+
+    α ← t α,   t = min(C_new / C_old, t*),   t* = Σ α_i / (2 (Σ α_i − dual(α)))
+
+C_new / C_old keeps rows at the bound there; t* is where dual(t α) is highest (for the squared hinge, at C_old), near 1
+for classes that are separated, whose α no longer grow with C. The path ends early when the scores have risen and then
+stayed below the best for three C in a row: the largest C are the dearest. A single fall says little, least of all at
+the small end, where all scores are low.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass, replace
+from numbers import Integral
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils._param_validation import StrOptions
+
+from .. import _core
+from ..memory import check_memory
+from ..native import native_table
+from ..solvers import DualCD, SolveResult
+from ..threads import run_tasks, thread_count
+from .one_vs_rest import labels, one_column_flat
+from .progress import FitProgress, logger
+from .training import Labelled, TrainingRows
+
+Array = NDArray[np.float64]
+Rows = NDArray[np.int32]
+
+# Ends of the grid of an integer `Cs`. With gamma="scale", MNIST and USPS are best near 10. Parts of covtype are best at
+# the upper end; ten times as far they gained 0.1 points on one split, and the last fit took ten times as long.
+_LOWEST_C, _HIGHEST_C = 1e-2, 1e2
+# Folds are solved to a gap so many times looser, up to the loosest: enough to rank the C.
+_LOOSER, _LOOSEST = 3.0, 0.03
+# So many C in a row must score below the best before larger ones are left out.
+_FALLS = 3
+
+
+class ScorerName(StrOptions):
+    """A parameter that names a scorer of scikit-learn's, whose metrics are imported only when it is checked."""
+
+    def __init__(self) -> None:
+        super().__init__(set())
+
+    def is_satisfied_by(self, val: Any) -> bool:
+        """Whether `val` is such a name."""
+        return isinstance(val, str) and val in self._names()
+
+    def __str__(self) -> str:
+        return f"a str among {{{', '.join(map(repr, self._names()))}}}"
+
+    def _names(self) -> list[str]:
+        from sklearn.metrics import get_scorer_names
+
+        return get_scorer_names()
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Rows of the data to train on, and those held out."""
+
+    train: Rows
+    test: Rows
+
+
+@dataclass(frozen=True)
+class Path:
+    """The problems of one kernel: a fold's rows, a class against the rest, one of the C."""
+
+    rows: TrainingRows
+    folds: list[Fold]
+    labelled: Labelled
+    Cs: Array
+
+    def problem(self, fold: int, label: int, c: int) -> Any:
+        """One class of one fold at one C."""
+        return self.rows.problem(self.labelled.signs[label], self.Cs[c] * self.labelled.weights, self.folds[fold].train)
+
+    def values(self, fold: int, result: SolveResult) -> Array:
+        """f(x_i) of the fold's held-out rows."""
+        held_out = self.folds[fold].test
+        out = np.empty(held_out.size)
+        table = native_table(self.rows.pair.read)
+        weights = np.append(result.weights, np.float32(0.0))  # the float more that a pair table may touch
+        _core.read_members(self.rows.data.native, table, weights, held_out, out, 1)
+        return out + result.intercept
+
+
+def follow(model: Any, path: Path, scoring: Scoring, progress: FitProgress, seed: int, first: int) -> Array:
+    """Run every fold and class along the path; returns the scores, (n_Cs, n_folds), NaN where C was not tried.
+
+    `model` is the estimator, for its settings.
+    """
+    n_classes, interrupted = len(path.labelled.signs), threading.Event()
+    n_tasks = len(path.folds) * n_classes
+    _check_memory(path)
+    available = thread_count(model.n_jobs)
+    tol = min(_LOOSER * model.tol, max(model.tol, _LOOSEST))
+    settings = DualCD(tol, model.max_iter, solver=model.solver, n_threads=max(1, available // n_tasks))
+    starts: list[_Start | None] = [None] * n_tasks
+    scores = np.full((path.Cs.size, len(path.folds)), np.nan)
+    for c, C in enumerate(path.Cs):
+        values = [np.empty((fold.test.size, n_classes), dtype=np.float32) for fold in path.folds]
+
+        def solve(task: int, c: int = c, C: float = C, values: list[NDArray[np.float32]] = values) -> None:
+            fold, label = divmod(task, n_classes)
+            watch = progress.problem(first + task * path.Cs.size + c)
+            problem, start = path.problem(fold, label, c), starts[task]
+            beta = start.at(C, problem.n_rows) if start else None
+            result = replace(settings, seed=seed + task).solve(problem, watch, interrupted, start=beta)
+            watch.end(result)
+            values[fold][:, label] = path.values(fold, result)
+            starts[task] = _Start.of(result, C)
+
+        run_tasks(solve, n_tasks, available, interrupted)
+        scores[c] = [scoring(fold.test, at_C) for fold, at_C in zip(path.folds, values, strict=True)]
+        if _has_fallen(scores[: c + 1]):
+            break
+    skipped = path.Cs[c + 1 :]
+    if model.verbose and skipped.size:
+        best = int(np.nanargmax(scores.mean(axis=1)))
+        logger.info(
+            "not tried: C = %s; the last %d scores lie below that of C = %.4g",
+            ", ".join(f"{C:.4g}" for C in skipped),
+            _FALLS,
+            path.Cs[best],
+        )
+    return scores
+
+
+def _check_memory(path: Path) -> None:
+    """Refuse what memory does not hold: a score per row and class, and per fold as well a start for the next C."""
+    n_rows, n_problems, n_folds = path.labelled.number.size, len(path.labelled.signs), len(path.folds)
+    check_memory(
+        f"Cross-validation of {n_problems:,} classes × {n_rows:,} rows on {n_folds} folds",
+        n_rows * n_problems * (4.0 + 12.0 * n_folds),
+        "Lower the number of folds, or of classes.",
+    )
+
+
+class _HeldOut(ClassifierMixin, BaseEstimator):
+    """A fitted model as a scorer sees it: it knows its scores of the held-out rows, and nothing else."""
+
+    def __init__(self, classes: NDArray[Any], values: NDArray[np.float32]) -> None:
+        self.classes_ = classes
+        self.values = values
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return True
+
+    def decision_function(self, X: Any) -> NDArray[np.float32]:
+        if X.shape[0] != self.values.shape[0]:
+            raise ValueError(
+                f"scoring: while C is chosen, the model scores its {self.values.shape[0]} held-out rows together; it "
+                f"was asked for {X.shape[0]} rows."
+            )
+        return one_column_flat(self.values)
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        return labels(self.classes_, self.decision_function(X))
+
+
+@dataclass(frozen=True)
+class Scoring:
+    """Score of held-out rows by their values f(x), (n_test, n_problems)."""
+
+    scoring: Any
+    data: Labelled
+
+    def __call__(self, rows: Rows, values: NDArray[np.float32]) -> float:
+        """The score of these rows, of values f(x)."""
+        model = _HeldOut(self.data.classes, values)
+        weight = None if self.data.weight is None else self.data.weight[rows]
+        if self.scoring is None:
+            return float(np.average(model.predict(values) == self.data.y[rows], weights=weight))
+        score = self._by_scorer(model, rows, weight)
+        if not np.isfinite(score):
+            raise ValueError("scoring: a score of held-out rows is not a finite number, so no C can be chosen by it.")
+        return score
+
+    def _by_scorer(self, model: _HeldOut, rows: Rows, weight: Array | None) -> float:
+        from sklearn.metrics import get_scorer
+
+        named = isinstance(self.scoring, str)
+        scorer = get_scorer(self.scoring) if named else self.scoring
+        options = {"sample_weight": weight} if named and weight is not None else {}
+        return float(scorer(model, self.data.X[rows], self.data.y[rows], **options))
+
+
+@dataclass(frozen=True)
+class _Start:
+    """A solution as the start of the next C: its β that are not zero."""
+
+    C: float
+    support: NDArray[np.int64]
+    beta: NDArray[np.float32]
+    highest: float  # t*
+
+    @classmethod
+    def of(cls, result: SolveResult, C: float) -> _Start:
+        support = np.flatnonzero(result.beta)
+        total = float(np.abs(result.beta).sum())
+        curvature = 2.0 * (total - result.dual)
+        highest = total / curvature if curvature > 0.0 else np.inf
+        return cls(C, support, result.beta[support].astype(np.float32), highest)
+
+    def at(self, C: float, n_rows: int) -> Array:
+        """β for a larger C."""
+        beta = np.zeros(n_rows)
+        beta[self.support] = min(C / self.C, self.highest) * self.beta
+        return beta
+
+
+def _has_fallen(scores: Array) -> bool:
+    """Whether the scores along the path have risen, from the first, and stayed below the best at the end."""
+    best = scores[scores.mean(axis=1).argmax()]
+    return len(scores) > _FALLS and all(_is_below(row, best) for row in (scores[0], *scores[-_FALLS:]))
+
+
+def _is_below(scores: Array, best: Array) -> bool:
+    """Whether they lie below, fold by fold, by more than chance: twice the standard error of the difference."""
+    difference = best - scores
+    if difference.size < 2:
+        return False
+    error = difference.std(ddof=1) / np.sqrt(difference.size)
+    return bool(difference.mean() > 2.0 * error)
+
+
+def grid_of(Cs: Any) -> Array:
+    """The C of an integer, or those given, checked."""
+    if isinstance(Cs, Integral):
+        return np.geomspace(_LOWEST_C, _HIGHEST_C, int(Cs)) if int(Cs) > 1 else np.ones(1)
+    return increasing(Cs, "Cs", "an integer or a list")
+
+
+def increasing(values: Any, name: str, allowed: str = "a list") -> Array:
+    """Positive numbers in increasing order, checked."""
+    grid = np.asarray(values, dtype=np.float64)
+    if grid.ndim != 1 or grid.size == 0:
+        raise ValueError(f"{name}: {allowed} of at least one number; got an array of shape {grid.shape}.")
+    if not (np.isfinite(grid).all() and grid.min() > 0.0):
+        raise ValueError(f"{name}: every {name.removesuffix('s')} must be positive and finite; got {grid.tolist()}.")
+    if not (np.diff(grid) > 0.0).all():
+        raise ValueError(f"{name}: values must increase, each once; got {grid.tolist()}. Pass np.unique({name}).")
+    return grid
+
+
+def folds_of(cv: Any, labels: NDArray[Any], sample_weight: Any, data: Labelled) -> list[Fold]:
+    """The folds, as rows of the data that has rows of weight zero left out; the split is of the data as given."""
+    from sklearn.model_selection import check_cv
+
+    classes, number = data.classes, data.number
+    kept = np.ones(labels.size, dtype=bool)
+    if number.size < labels.size:
+        kept = np.asarray(sample_weight, dtype=np.float64) > 0.0
+    place = np.cumsum(kept) - 1
+    folds: list[Fold] = []
+    for train, test in check_cv(cv, labels, classifier=True).split(np.zeros((labels.size, 1)), labels):
+        rows = [np.arange(labels.size)[part] for part in (train, test)]
+        fold = Fold(*(np.ascontiguousarray(place[part[kept[part]]], dtype=np.int32) for part in rows))
+        missing = np.setdiff1d(np.arange(classes.size), number[fold.train])
+        if missing.size:
+            raise ValueError(
+                f"cv: fold {len(folds)} trains without a sample of class {classes[missing[0]]}, of which there are "
+                f"{np.count_nonzero(number == missing[0])}. Every fold needs all classes: lower cv, leave the class "
+                "out, or pass splits of your own."
+            )
+        if fold.test.size == 0:
+            raise ValueError(f"cv: fold {len(folds)} holds out no sample.")
+        folds.append(fold)
+    if not folds:
+        raise ValueError("cv: there are no folds.")
+    return folds
+
+
+def highest(scores: Array) -> tuple[float, int]:
+    """The highest mean over the folds and minus the number of the first C that has it: larger is better."""
+    means = np.round(scores.mean(axis=1), 12)  # equal scores stay equal whatever the order of their sum
+    return float(np.nanmax(means)), -int(np.nanargmax(means))

@@ -1,0 +1,29 @@
+"""A fit is all or nothing: an estimator has the attributes of the former fit, or all of the new one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+
+def in_one_step(fit: Callable[..., Any]) -> Callable[..., Any]:
+    """Decorate a method that sets attributes, so that an error or Ctrl-C in it leaves the estimator as it was.
+
+    The method runs on a shallow copy of the estimator. What it has set and deleted there is taken over by replacing
+    ``__dict__``, which nothing can interrupt half-way. Returns the estimator itself.
+    """
+
+    @wraps(fit)
+    def fit_or_leave(estimator: Any, *args: Any, **kwargs: Any) -> Any:
+        before = dict(vars(estimator))
+        copy = object.__new__(type(estimator))
+        vars(copy).update(before)
+        fit(copy, *args, **kwargs)
+        after = vars(copy)
+        changed = {name: value for name, value in after.items() if name not in before or before[name] is not value}
+        kept = {name: value for name, value in vars(estimator).items() if name in after or name not in before}
+        estimator.__dict__ = kept | changed
+        return estimator
+
+    return fit_or_leave

@@ -1,0 +1,287 @@
+"""What a model out of a file must be before it computes anything: the core trusts shapes and orders.
+
+A file may have the right digests and still have been made to harm.
+"""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from .. import kernels
+from ..encoding import TERMS, Encoder, Term
+from ..encoding.terms import check_columns
+from ..kernels import AdditiveKernel
+from ..landmarks import pairwise
+from ..landmarks.nystrom_map import LandmarkMap
+from ..landmarks.pairwise import PairKernel
+from ..landmarks.points import Points
+from ..shapes import ShapeFunctions
+from ..solvers.budgeted_sgd import BudgetedModel
+from ..tables import CodeGrid, DenseTable, PairTable, PowersTable, ValueTable
+from ..tables.pmsvm import NodePayload
+from ..validation import LARGEST_VALUE
+from .tensor_file import DamagedFileError
+
+_ANY = -1
+
+
+def check_estimator(model: Any) -> None:
+    """Refuse what `fit` could not have left behind, as far as prediction depends on it."""
+    model._validate_params()
+    for check in _CHECKS[type(model).__name__]:
+        check(model)
+
+
+def _check_pipeline(model: Any) -> None:
+    _require(bool(model.steps), "a pipeline without steps.")
+    for k, (name, step) in enumerate(model.steps, start=1):
+        if step is None or (isinstance(step, str) and step == "passthrough"):
+            continue
+        _require(isinstance(step, BaseEstimator), f"step {name!r:.50} is a {type(step).__name__}, and no estimator.")
+        check_estimator(step)
+        _require(k == len(model.steps) or hasattr(step, "transform"), f"step {name!r:.50} transforms nothing.")
+    # joblib would read pickles from there.
+    _require(model.memory is None, "a pipeline of a file has memory=None; this one names a folder.")
+
+
+def _require(condition: bool, what: str) -> None:
+    if not condition:
+        raise DamagedFileError(what)
+
+
+def _array(value: Any, shape: tuple[int, ...], what: str, dtype: Any = np.float64) -> NDArray[Any]:
+    """A finite array of this type and shape; _ANY stands for any length."""
+    _require(isinstance(value, np.ndarray) and value.dtype == dtype, f"{what} must be an array of {np.dtype(dtype)}.")
+    fits = len(value.shape) == len(shape) and all(n in (_ANY, m) for n, m in zip(shape, value.shape, strict=True))
+    _require(fits, f"{what} has shape {value.shape}, where {shape} is needed.")
+    _require(value.dtype.kind != "f" or bool(np.isfinite(value).all()), f"{what} holds values that are not finite.")
+    return value
+
+
+def _number(value: Any, what: str, *, positive: bool = False) -> None:
+    number = isinstance(value, int | float | np.number) and not isinstance(value, bool) and bool(np.isfinite(value))
+    _require(number and (value > 0 or not positive), f"{what} is {value!r:.50}, which cannot be.")
+
+
+def _check_features(model: Any) -> None:
+    n = model.n_features_in_
+    _require(type(n) is int and n > 0, "n_features_in_ must be a positive number.")
+    names = getattr(model, "feature_names_in_", None)
+    if names is not None:
+        _require(isinstance(names, np.ndarray) and names.shape == (n,), "feature_names_in_: one a feature.")
+        _require(all(isinstance(name, str) for name in names), "feature_names_in_ must be text.")
+
+
+def _check_classes(model: Any) -> None:
+    classes = model.classes_
+    _require(isinstance(classes, np.ndarray) and classes.ndim == 1 and classes.size > 1, "classes_: at least two.")
+    _require(bool((classes[1:] > classes[:-1]).all()), "classes_ must increase.")
+    _array(model.intercept_, (n_problems(classes),), "intercept_")
+
+
+def n_problems(classes: NDArray[Any]) -> int:
+    """Binary problems of so many classes."""
+    return classes.size if classes.size > 2 else 1
+
+
+def _check_encoder(encoder: Any, n_features: int, n_columns: int) -> None:
+    _require(isinstance(encoder, Encoder), "the encoder is something else.")
+    _check_terms(encoder.terms, n_features, n_columns)
+    for name in ("offsets", "factors"):
+        _array(getattr(encoder, name), (n_features,), name)
+    _array(encoder.scales, (n_columns,), "scales")
+    edges, start = _array(encoder.edges, (_ANY,), "edges"), _array(encoder.edge_start, (_ANY,), "edge_start", np.int64)
+    _array(encoder.levels, edges.shape, "levels")
+    divides = (
+        start.size == n_features + 1 and start[0] == 0 and start[-1] == edges.size and bool((np.diff(start) > 0).all())
+    )
+    _require(encoder.numbers in ("affine", "rank"), f"numbers of kind {encoder.numbers!r:.50} are not known.")
+    _require(
+        divides if encoder.numbers == "rank" else not (start.size or edges.size),
+        "edge_start must divide the edges among the features.",
+    )
+    flags = (encoder.packed, encoder.clips)
+    _require(
+        all(isinstance(flag, bool) for flag in flags) and isinstance(encoder.nonnegative_for, str), "encoder: flags."
+    )
+    if encoder.grid is not None:
+        _require(isinstance(encoder.grid, CodeGrid) and encoder.payload is None, "the grid is something else.")
+        values = _array(encoder.grid.values, (_ANY,), "grid.values")
+        thresholds = _array(encoder.grid.thresholds, (values.size - 1,), "grid.thresholds")
+        _require(2 <= values.size <= 65536, "a grid has 2 to 65536 codes.")
+        within = thresholds[0] > 0.0 and thresholds[-1] <= 1.0 and bool((np.diff(thresholds) >= 0.0).all())
+        _require(within, "thresholds must increase within (0, 1].")
+    elif encoder.payload is not None:
+        _check_payload(encoder.payload)
+
+
+def _check_terms(terms: Any, n_features: int, n_columns: int) -> None:
+    """Terms of registered classes, which read columns of the input and own all solver columns after the numbers'."""
+    _require(isinstance(terms, tuple), "the terms are something else.")
+    for term in terms:
+        _require(isinstance(term, Term) and TERMS.get(term.kind) is type(term), "a term is something else.")
+        columns = term.columns
+        _require(isinstance(columns, tuple) and all(type(j) is int for j in columns), "a term's columns are no tuple.")
+        term.check()
+    check_columns(terms, n_features)
+    owned = [term.n_columns for term in terms]
+    _require(all(type(n) is int and n > 0 for n in owned), "a term without weights.")
+    _require(
+        n_features + sum(owned) == n_columns,
+        f"weights of {n_columns} columns, where {n_features + sum(owned)} are needed.",
+    )
+
+
+def _check_payload(payload: Any) -> None:
+    _require(isinstance(payload, NodePayload), "the payload is something else.")
+    _check_kernel(payload.kernel)
+    _require(isinstance(payload.nodes, tuple), "the payload's nodes are no tuple.")
+    for node in payload.nodes:
+        _number(node, "a node")
+
+
+def _check_shapes(model: Any) -> None:
+    shapes = model.shapes_
+    _require(isinstance(shapes, ShapeFunctions), "shapes_ is something else.")
+    problems, n_columns, _ = shapes.weights.shape
+    _require(
+        problems == n_problems(model.classes_), f"weights of {problems} problems for {model.classes_.size} classes."
+    )
+    _array(shapes.intercepts, (problems,), "intercepts")
+    _check_encoder(shapes.encoder, model.n_features_in_, n_columns)
+    encoder, table = shapes.encoder, shapes.table
+    width = getattr(table, "width", None)
+    _require(type(width) is int and width == shapes.weights.shape[2], "the table has another width than the weights.")
+    if encoder.grid is None:
+        _require(
+            isinstance(table, PowersTable if encoder.payload is not None else ValueTable),
+            "the table is of the wrong form.",
+        )
+        _require(encoder.payload is not None or width == 1, f"values have a width of 1, and the weights {width}.")
+    elif isinstance(table, DenseTable):
+        _array(table.rows, (encoder.grid.values.size, table.width), "the table", np.float32)
+    else:
+        _require(
+            isinstance(table, PairTable) and type(table.steps) is int and table.steps > 0,
+            "the table is of the wrong form.",
+        )
+        whole = table.steps & (table.steps - 1) == 0 and table.steps * (table.width - 1) + 1 == encoder.grid.values.size
+        _require(whole, "the table's steps do not fit its codes.")
+
+
+def _check_points(points: Any, n_features: int) -> None:
+    _require(isinstance(points, Points), "the landmarks are something else.")
+    X = points.X
+    if sp.issparse(X):
+        _require(X.shape[1] == n_features and X.shape[0] > 0, "landmarks of another width than the model.")
+        _require(X.dtype.kind in "biuf" and bool(np.isfinite(X.data).all()), "landmarks that are not finite.")
+        _require(bool(X.has_canonical_format), "landmarks with columns out of order.")
+    else:
+        _require(isinstance(X, np.ndarray) and X.dtype.kind in "biuf", "the landmarks are no numbers.")
+        _require(_array(X, (_ANY, n_features), "the landmarks", X.dtype).shape[0] > 0, "no landmarks.")
+    if points.center is not None:
+        _array(points.center, (n_features,), "center")
+    for name in ("unit", "size"):  # squares of both are taken
+        _number(getattr(points, name), name, positive=True)
+        _require(
+            getattr(points, name) <= 4.0 * LARGEST_VALUE, f"{name} is larger than the values that can be compared."
+        )
+
+
+def _check_kernel(kernel: Any) -> None:
+    _require(isinstance(kernel, AdditiveKernel), f"the kernel's function is a {type(kernel).__name__}.")
+    _require(kernel.n_jobs is None or type(kernel.n_jobs) is int, "the kernel's n_jobs must be a number, or None.")
+    if isinstance(kernel, kernels.PowerMean):
+        _require(isinstance(kernel.p, int | float), "the kernel's p must be a number.")
+
+
+def _check_pair_kernel(kernel: Any) -> None:
+    _require(isinstance(kernel, PairKernel) and kernel.kind in pairwise.FORMS, "the kernel is something else.")
+    for number in (kernel.gamma, kernel.degree, kernel.coef0):
+        _number(number, "a parameter of the kernel")
+    _require(isinstance(kernel.nonnegative_for, str), "nonnegative_for must be a kernel's name.")
+    function = kernel.function
+    if kernel.kind != "factor":
+        _require(function is None, "the kernel's function is something else.")
+    elif isinstance(function, pairwise.ScikitLearn):
+        _require(function.name in pairwise.SCIKIT_LEARN_NAMES, "the kernel's function is none of scikit-learn's.")
+    else:
+        _check_kernel(function)
+
+
+def _check_landmarks(model: Any) -> None:
+    _check_pair_kernel(model._kernel)
+    _check_points(model._points, model.n_features_in_)
+    _array(model.dual_coef_, (n_problems(model.classes_), len(model._points)), "dual_coef_")
+
+
+def _check_nystrom_map(model: Any) -> None:
+    _require(isinstance(model._map, LandmarkMap), "the map is something else.")
+    _check_pair_kernel(model._map.kernel)
+    _check_points(model._map.points, model.n_features_in_)
+    _array(model._map.root, (model._map.width, model._map.width), "root_")
+
+
+def _check_additive_map(model: Any) -> None:
+    _check_encoder(model._encoder, model.n_features_in_, model.n_features_in_)
+    _require(model._encoder.grid is not None, "a map without codes.")
+    n_components = model.n_components_
+    _require(type(n_components) is int and n_components > 0, "n_components_ must be a positive number.")
+    _array(model._features, (model._encoder.grid.values.size, n_components), "the table")
+
+
+def _check_budgeted(model: Any) -> None:
+    vectors = _array(model.support_vectors_, (_ANY, model.n_features_in_), "support_vectors_", np.float32)
+    counts = _array(model.n_support_, (n_problems(model.classes_),), "n_support_", np.int64)
+    _require(
+        bool((counts >= 0).all()) and int(counts.sum()) == len(vectors), "n_support_ must divide the support vectors."
+    )
+    _array(model.dual_coef_, (len(vectors),), "dual_coef_")
+    _number(model.gamma_, "gamma_", positive=True)
+    _require(isinstance(model._last, list) and len(model._last) == counts.size, "one last state a problem.")
+    for last, n in zip(model._last, counts.tolist(), strict=True):
+        _require(set(last) == {field.name for field in fields(BudgetedModel)}, "a last state of other parts.")
+        _array(last["counts"], (n,), "counts", np.float32)
+        _array(last["pasts"], (n,), "pasts")
+        for name in ("bias", "bias_past", "weight_sum", "average_norm", "n_seen", "scale"):
+            _number(last[name], name)
+        _require(type(last["n_steps"]) is int and 0 <= last["n_steps"] < 2**53, "n_steps must be a number of rows.")
+        _require(last["n_seen"] >= 1 or last["n_steps"] == 0, "n_seen: steps of no rows.")
+
+
+def _check_scaler(model: Any) -> None:
+    """scikit-learn's scalers compute in NumPy with numbers a feature: NaN for a column that had none else."""
+    for name in _LEARNT[type(model).__name__]:
+        value = getattr(model, name)
+        fits = isinstance(value, np.ndarray) and value.dtype.kind == "f" and value.shape == (model.n_features_in_,)
+        unused = value is None and getattr(model, _NEEDED_BY[name], True) is False
+        _require(fits or unused, f"{name} must be floats, one a feature.")
+    for bound in getattr(model, "feature_range", ()):
+        _number(bound, "an end of feature_range")
+    _require(len(getattr(model, "feature_range", (0, 1))) == 2, "feature_range has two ends.")
+
+
+# What scikit-learn's scalers need of a feature, and the parameter without which they do not.
+_LEARNT: dict[str, tuple[str, ...]] = {
+    "StandardScaler": ("mean_", "scale_"),
+    "MinMaxScaler": ("min_", "scale_"),
+    "MaxAbsScaler": ("scale_",),
+    "Normalizer": (),
+}
+_NEEDED_BY = {"mean_": "with_mean", "scale_": "with_std"}
+
+_CHECKS: dict[str, list[Any]] = {
+    "AdditiveSVC": [_check_features, _check_classes, _check_shapes],
+    "AdditiveSVCCV": [_check_features, _check_classes, _check_shapes],
+    "NystromSVC": [_check_features, _check_classes, _check_landmarks],
+    "NystromMap": [_check_features, _check_nystrom_map],
+    "AdditiveKernelMap": [_check_features, _check_additive_map],
+    "BudgetedSVC": [_check_features, _check_classes, _check_budgeted],
+    "Pipeline": [_check_pipeline],
+} | {name: [_check_features, _check_scaler] for name in _LEARNT}

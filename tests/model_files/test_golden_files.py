@@ -1,0 +1,28 @@
+"""Files of earlier versions, which every later one must read. Beside each are rows, and what it said of them."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import kernline
+from kernline.model_files.tree import ESTIMATORS
+
+GOLDEN = Path(__file__).parents[1] / "golden"
+FILES = sorted(GOLDEN.glob("*.kern"))
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_golden_files(path):
+    expected = np.load(path.with_suffix(".npz"))
+    model = kernline.load(path)
+    if "mapped" in expected:
+        np.testing.assert_allclose(model.transform(expected["X"]), expected["mapped"], rtol=1e-5, atol=1e-6)
+        return
+    np.testing.assert_allclose(model.decision_function(expected["X"]), expected["scores"], rtol=1e-5, atol=1e-6)
+    np.testing.assert_array_equal(model.predict(expected["X"]), expected["labels"])
+
+
+def test_every_estimator_has_one():
+    found = {type(kernline.load(path)) for path in FILES}
+    assert set(ESTIMATORS) <= found
