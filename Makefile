@@ -6,11 +6,12 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 SOURCES := $(wildcard native/*/*.hpp native/*/*.cpp) CMakeLists.txt pyproject.toml
 
-.PHONY: help install demo test lint format bench docs sanitize fuzz fuzz-svmlight fuzz-models clean
+.PHONY: help install demo test test-hard lint format bench docs sanitize fuzz fuzz-svmlight fuzz-models clean
 
 help:
 	@echo "make demo      train on real and generated data and print a table"
 	@echo "make test      run the linters and the tests"
+	@echo "make test-hard run every command 200 times, and the tests under hostile conditions; HARD_ROUNDS=n repeats"
 	@echo "make lint      run the linters only"
 	@echo "make format    format the Python code with ruff"
 	@echo "make bench     compare the speed with LinearSVC, LightGBM and EBM (set KERNLINE_DATA to the data folder)"
@@ -41,8 +42,13 @@ format: install
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+# One process per core; each test has a folder of its own.
 test: lint
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n logical --maxprocesses 8 --dist worksteal
+
+# What each step does, and the variables that choose among them: tests/hard/__main__.py. Logs go to build/hard.
+test-hard: install
+	$(BIN)/python -m tests.hard
 
 bench: install
 	$(BIN)/python -m benchmarks.speed

@@ -32,6 +32,10 @@ def test_train_and_predict_import_nothing_heavy(folder):
     assert not modules_after(["predict", "m.kern", "iris.svm", "-q"]) & HEAVY
 
 
+def test_the_list_of_data_sets_imports_as_little(folder):
+    assert not modules_after(["datasets", "list", "-q"]) & HEAVY
+
+
 def test_tables_need_pyarrow_alone(folder):
     pytest.importorskip("pyarrow")
     assert modules_after(["train", "iris.csv", "m.kern", "--target", "species"]) & HEAVY == {"pyarrow"}

@@ -15,7 +15,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from .command_loop import COMMANDS, make_files, run_fresh
+from .command_loop import jobs, make_files, run_fresh
 from .conditions import CORES, EDGE, IGNORING, PARALLEL, Condition, Copy, read_only_folder, shuffled
 from .steps import Report
 
@@ -34,7 +34,7 @@ def main() -> int:
 
 
 def _loops(report: Report, n_runs: int) -> None:
-    n_fresh = max(1, n_runs // 40)
+    n_fresh = max(8, n_runs // 20)
 
     def forked(log: Path) -> tuple[bool, str]:
         command = [sys.executable, "-m", "tests.hard.command_loop", str(n_runs), str(CORES)]
@@ -42,14 +42,14 @@ def _loops(report: Report, n_runs: int) -> None:
             make_files(Path(folder))
             environment = os.environ | {"PYTHONPATH": os.getcwd(), "KERNLINE_CACHE": folder}
             code = subprocess.run(command, cwd=folder, stdout=stream, stderr=stream, env=environment, check=False)
-        return not (code.returncode or log.stat().st_size), f"{len(COMMANDS)} commands, {n_runs} times each"
+        return not (code.returncode or log.stat().st_size), f"{len(jobs(n_runs))} runs, {n_runs} of each command"
 
     def fresh(log: Path) -> tuple[bool, str]:
         with tempfile.TemporaryDirectory() as folder:
             make_files(Path(folder))
             faults = run_fresh(Path(folder), n_fresh, CORES)
         log.write_text("\n".join(faults))
-        return not faults, f"{len(COMMANDS)} commands, {n_fresh} times each"
+        return not faults, f"{len(jobs(n_fresh))} runs, {n_fresh} of each command"
 
     report.step("commands in forks", forked)
     report.step("commands from nothing", fresh)

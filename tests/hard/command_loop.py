@@ -9,6 +9,7 @@ Run as a program, this is that process: ``python -m tests.hard.command_loop RUNS
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import subprocess
@@ -17,9 +18,13 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import kernline
+from kernline.cli import main
+from kernline.cli.light_imports import skip_heavy_imports
+
 TARGET = ["--target", "species"]
 
-# By name: arguments, and the exit code. OUT is the name of a file of the run's own.
+# By name, the first word of which is the command: arguments, and the exit code. OUT is a name of the run's own.
 COMMANDS: dict[str, tuple[list[str], int]] = {
     "train svm": (["train", "iris.svm", "OUT.kern", "-q"], 0),
     "train csv": (["train", "iris.csv", "OUT.kern", "-q", *TARGET], 0),
@@ -50,10 +55,7 @@ COMMANDS: dict[str, tuple[list[str], int]] = {
     "bench": (["bench", "iris.svm", "-q"], 0),
 }
 
-_PRELOADED = (
-    *("kernline.cli.app", "kernline.additive_cv", "kernline.nystrom", "kernline.io.model_files", "kernline.export"),
-    *("kernline.datasets", "pyarrow.csv", "pyarrow.parquet", "pyarrow.ipc", "sklearn.svm", "sklearn.model_selection"),
-)
+_PRELOADED = ("kernline.cli.app", "pyarrow.csv", "pyarrow.parquet", "pyarrow.ipc")
 
 
 def make_files(folder: Path) -> None:
@@ -61,8 +63,6 @@ def make_files(folder: Path) -> None:
     import numpy as np
     import pandas as pd
     from sklearn.datasets import dump_svmlight_file, load_iris
-
-    import kernline
 
     iris = load_iris()
     frame = pd.DataFrame(iris.data, columns=list("abcd"))
@@ -81,6 +81,14 @@ def make_files(folder: Path) -> None:
     kernline.save(kernline.AdditiveSVC(random_state=0).fit(frame[list("abcd")], frame["species"]), folder / "csv.kern")
 
 
+def jobs(n_runs: int) -> list[str]:
+    """Each command so many times, with its inputs in turn."""
+    variants: dict[str, list[str]] = {}
+    for name in COMMANDS:
+        variants.setdefault(name.split()[0], []).append(name)
+    return [names[k % len(names)] for k in range(n_runs) for names in variants.values()]
+
+
 def fault(name: str, code: int, stderr: bytes) -> str:
     """What is wrong with a run that ended with this; nothing if it is as expected."""
     lines = stderr.decode(errors="replace").splitlines()
@@ -94,39 +102,41 @@ def fault(name: str, code: int, stderr: bytes) -> str:
 def run_fresh(folder: Path, n_runs: int, at_once: int) -> list[str]:
     """Run every command by processes that start from nothing; returns what went wrong."""
 
-    def run(job: tuple[str, int]) -> str:
-        name, k = job
+    def run(job: tuple[int, str]) -> str:
+        k, name = job
         arguments = [argument.replace("OUT", f"fresh{k}") for argument in COMMANDS[name][0]]
         command = [sys.executable, "-m", "kernline", *arguments]
         ended = subprocess.run(command, cwd=folder, capture_output=True, check=False)
         return fault(name, ended.returncode, ended.stderr)
 
-    jobs = [(name, k) for k in range(n_runs) for name in COMMANDS]
-    numbered = [(name, number) for number, (name, _) in enumerate(jobs)]
     with ThreadPoolExecutor(at_once) as pool:
-        return [text for text in pool.map(run, numbered) if text]
+        return [text for text in pool.map(run, enumerate(jobs(n_runs))) if text]
 
 
 def run_forks(n_runs: int, at_once: int) -> None:
     """Fork for each run of a command. In the child this returns too, once the command has ended."""
+    skip_heavy_imports()
     for module in _PRELOADED:
         importlib.import_module(module)
-    jobs = [name for _ in range(n_runs) for name in COMMANDS]
+    for name in ("AdditiveSVC", "datasets", "export", "load"):  # imported at first use
+        getattr(kernline, name)
+    gc.freeze()  # or each child would go through all objects of the parent before it exits
+    names = jobs(n_runs)
     alive: dict[int, tuple[str, Path]] = {}
     faults: Counter[str] = Counter()
-    for number in range(len(jobs) + at_once):
+    for number in range(len(names) + at_once):
         if number >= at_once:
             pid, status = os.wait()
             name, log = alive.pop(pid)
             faults[fault(name, os.waitstatus_to_exitcode(status), log.read_bytes())] += 1
             for path in Path().glob(f"{log.stem}.*"):
                 path.unlink()
-        if number < len(jobs):
+        if number < len(names):
             log = Path(f"run{number}.stderr")
             pid = os.fork()
             if not pid:
-                return _become(jobs[number], log)
-            alive[pid] = jobs[number], log
+                return _become(names[number], log)
+            alive[pid] = names[number], log
     del faults[""]
     for text, count in faults.items():
         print(f"{count} × {text}")
@@ -134,8 +144,6 @@ def run_forks(n_runs: int, at_once: int) -> None:
 
 
 def _become(name: str, log: Path) -> None:
-    from kernline.cli import main
-
     for number, path in ((0, os.devnull), (1, os.devnull), (2, log)):
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o600)
         os.dup2(descriptor, number)

@@ -9,8 +9,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.datasets import load_digits
-from sklearn.model_selection import train_test_split
 
 from ..io import read
 from ..io.arrays import open_npz
@@ -31,6 +29,9 @@ class UnknownDatasetError(ValueError):
 
 def load(name: str) -> Dataset:
     """Return a data set by name; `names()` lists them. Without a test file of its own, a fixed 70/30 split."""
+    from sklearn.datasets import load_digits  # slow to import, and the list needs neither
+    from sklearn.model_selection import train_test_split
+
     entry = CATALOGUE[check_name(name)]
     if name == "bag_of_words":
         return make_bag_of_words()
