@@ -102,6 +102,14 @@ def test_sparse(use, layout, part):
     np.testing.assert_allclose(result(USES[use], X), result(USES[use], plain), rtol=1e-4, atol=1e-5)
 
 
+@pytest.mark.parametrize("use", USES)
+def test_sparse_half_precision(use):
+    plain = sp.csr_array(values("f4"))
+    X = plain.copy()
+    X.data = X.data.astype(np.float16)
+    np.testing.assert_allclose(result(USES[use], X), result(USES[use], plain), rtol=1e-4, atol=1e-5)
+
+
 @pytest.mark.parametrize("dtype", ["f8", "f4", "f2", "i8", "i4", "u2", "u1", "?"])
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_value_range(layout, dtype):

@@ -45,7 +45,10 @@ def with_own_indices(X: Any) -> Any:
     _check_offsets(indptr, n_rows, min(len(data), len(X.indices)))
     indices = _own_array(X.indices[: indptr[-1]])
     _check_columns(indices, n_columns)
-    return type(X)((plain_array(data[: indptr[-1]]), indices, indptr), shape=X.shape)
+    values = plain_array(data[: indptr[-1]])
+    if values.dtype == np.float16:  # which SciPy's functions refuse
+        values = values.astype(np.float32)
+    return type(X)((values, indices, indptr), shape=X.shape)
 
 
 def _own_array(array: NDArray[Any]) -> NDArray[Any]:

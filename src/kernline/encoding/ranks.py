@@ -1,8 +1,13 @@
-"""scale="rank": the share of training values at or below x, as points (edge, level) of a piecewise-linear curve."""
+"""scale="rank": the share of training values at or below x, as points (edge, level) of a piecewise-linear curve.
+
+Columns are computed many at a time: a column of few values costs no more than its values.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -14,18 +19,23 @@ from ..array_types import Array
 if TYPE_CHECKING:
     from .column_range import ColumnRange
 
+Integers = NDArray[np.int64]
 
 # Rows looked at: quantiles of more differ by less than a code.
 _RANK_ROWS = 200_000
+# Values of the columns that are computed together, and columns, each of which costs some memory without values too.
+_BLOCK_VALUES, _BLOCK_COLUMNS = 1_000_000, 100_000
+# Sparse columns of more values are sorted one by one, shorter ones together.
+_LONG_COLUMN = 500
 
-Edges = tuple[NDArray[np.int64], Array, Array]
+Edges = tuple[Integers, Array, Array]
 NO_EDGES: Edges = (np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0))
 
 
 def rank_edges(
     X: Any, column_range: ColumnRange, width: int, sample_weight: Array | None, seed: int, n_threads: int = 1
 ) -> Edges:
-    """Where each feature's points begin, their edges and their levels; at most `width` points a feature.
+    """Where each feature's points begin, their edges and their levels; at most `width` points per feature.
 
     The lowest level, 0, belongs to zero or, where a column has negative values, to its minimum: so that a sparse matrix
     and its dense copy are encoded alike.
@@ -36,59 +46,151 @@ def rank_edges(
     weight = sample_weight[rows] if sample_weight is not None else None
     sample = X[rows].tocsc() if sp.issparse(X) else X[rows]
 
-    def points(j: int) -> tuple[Array, Array]:
-        return _points(column_range.minimum[j], column_range.maximum[j], width, *_column(sample, weight, j))
+    def points(columns: slice) -> Edges:
+        block = _sparse_block(sample, weight, columns) if sp.issparse(sample) else _dense_block(sample, weight, columns)
+        is_missing = np.isnan(block.values)
+        if is_missing.any():
+            block = block.where(~is_missing)
+        return _points(block, column_range.minimum[columns], column_range.maximum[columns], width - 1)
 
-    if n_threads == 1:
-        found = [points(j) for j in range(X.shape[1])]
-    else:
-        with ThreadPoolExecutor(n_threads) as pool:
-            found = list(pool.map(points, range(X.shape[1])))
-    start = np.concatenate([[0], np.cumsum([edges.size for edges, _ in found])]).astype(np.int64)
-    return start, np.concatenate([edges for edges, _ in found]), np.concatenate([levels for _, levels in found])
+    with ThreadPoolExecutor(n_threads) as pool:
+        found = list(pool.map(points, _column_blocks(sample)))
+    counts, edges, levels = (np.concatenate(parts) for parts in zip(*found, strict=True))
+    return _starts(counts), edges, levels
 
 
-def _column(sample: Any, weight: Array | None, j: int) -> tuple[Array, Array | None]:
-    """The stored values of column j in order, as float64, and their weights; NaN is left out."""
-    if sp.issparse(sample):
-        stored = slice(sample.indptr[j], sample.indptr[j + 1])
-        values = sample.data[stored].astype(np.float64)
-        weight = weight[sample.indices[stored]] if weight is not None else None
-    else:
-        values = sample[:, j].astype(np.float64)
+def _column_blocks(sample: Any) -> Iterator[slice]:
+    """Consecutive columns, of about so many values together."""
+    n_rows, n_columns = sample.shape
+    before = sample.indptr if sp.issparse(sample) else np.arange(n_columns + 1) * n_rows
+    begin = 0
+    while begin < n_columns:
+        end = int(np.searchsorted(before, before[begin] + _BLOCK_VALUES, side="right")) - 1
+        end = min(max(end, begin + 1), begin + _BLOCK_COLUMNS, n_columns)
+        yield slice(begin, end)
+        begin = end
+
+
+def _starts(counts: Integers) -> Integers:
+    return np.concatenate([np.zeros(1, dtype=np.int64), np.cumsum(counts)])
+
+
+@dataclass(frozen=True)
+class _Block:
+    """The stored values of some columns, in order within each; `column` is the number of each value's, in the block."""
+
+    values: Array
+    column: Integers
+    weight: Array | None
+
+    def where(self, kept: NDArray[np.bool_]) -> _Block:
+        return _Block(self.values[kept], self.column[kept], self.weight[kept] if self.weight is not None else None)
+
+
+def _dense_block(sample: Any, weight: Array | None, columns: slice) -> _Block:
+    values = np.array(sample[:, columns].T, dtype=np.float64, order="C")
+    column = np.repeat(np.arange(values.shape[0]), values.shape[1])
     if weight is None:
-        values = np.sort(values)
-        return values[: _n_present(values)], None
-    order = np.argsort(values, kind="stable")
-    order = order[: _n_present(values[order])]
-    return values[order], weight[order]
+        values.sort(axis=1)
+        return _Block(values.ravel(), column, None)
+    order = np.argsort(values, axis=1, kind="stable")
+    return _Block(np.take_along_axis(values, order, axis=1).ravel(), column, weight[order].ravel())
 
 
-def _n_present(values: Array) -> int:
-    """How many of these sorted values are not NaN, which sorts last."""
-    return values.size if not values.size or values[-1] == values[-1] else int(np.searchsorted(values, np.nan))
+def _sparse_block(sample: Any, weight: Array | None, columns: slice) -> _Block:
+    start = sample.indptr[columns.start : columns.stop + 1].astype(np.int64)
+    stored = slice(start[0], start[-1])
+    start -= start[0]
+    values = sample.data[stored].astype(np.float64)
+    column = np.repeat(np.arange(start.size - 1), np.diff(start))
+    long = np.diff(start) > _LONG_COLUMN
+    short = np.flatnonzero(~long[column])
+    order = np.arange(values.size)
+    order[short] = short[np.lexsort((values[short], column[short]))]
+    for j in np.flatnonzero(long):
+        here = slice(start[j], start[j + 1])
+        if weight is None:
+            values[here].sort()  # several times faster than to find the order
+        else:
+            order[here] = start[j] + np.argsort(values[here], kind="stable")
+    return _Block(values[order], column, weight[sample.indices[stored]][order] if weight is not None else None)
 
 
-def _points(minimum: float, maximum: float, width: int, values: Array, weight: Array | None) -> tuple[Array, Array]:
-    """Edges and levels of one column, which ranges from `minimum` to `maximum`, of a sample of its values in order."""
-    base = min(0.0, minimum)
-    above = slice(int(np.searchsorted(values, base, side="right")), None)
-    edges, levels = _quantile_points(values[above], weight[above] if weight is not None else None, width)
-    if maximum > max([base, *edges[-1:]]):  # the sample may have missed the largest value, or a rare feature
-        edges, levels = np.append(edges, maximum), np.append(levels, 1.0)
-    return np.append(base, edges), np.append(0.0, levels)
+def _points(block: _Block, minimum: Array, maximum: Array, steps: int) -> Edges:
+    """Points of columns with this range: how many each column has, their edges and their levels."""
+    base = np.minimum(0.0, minimum)
+    block = block.where(block.values > base[block.column])
+    column, edges, levels = _quantile_points(block, minimum.size, steps)
+    counts = np.bincount(column, minlength=minimum.size)
+    highest = base.copy()
+    highest[column] = edges  # of each column the last, which is assigned last
+    missed = maximum > highest  # the sample may lack the largest value, or a rare feature
+    start = _starts(1 + counts + missed)
+    place = start[column] + 1 + _position(counts)
+    all_edges, all_levels = np.empty(start[-1]), np.empty(start[-1])
+    for to, of_base, of_points, of_maximum in (
+        (all_edges, base, edges, maximum[missed]),
+        (all_levels, 0.0, levels, 1.0),
+    ):
+        to[start[:-1]] = of_base
+        to[place] = of_points
+        to[start[1:][missed] - 1] = of_maximum
+    return np.diff(start), all_edges, all_levels
 
 
-def _quantile_points(values: Array, weight: Array | None, width: int) -> tuple[Array, Array]:
-    """At most width − 1 increasing edges with their levels in (0, 1], each level a multiple of 1/(width − 1)."""
-    steps = width - 1
-    last = np.flatnonzero(np.append(values[1:] != values[:-1], values.size > 0))  # of each distinct value
-    distinct = values[last]
-    if distinct.size <= steps:
-        position = np.ceil(np.arange(1, distinct.size + 1) * steps / max(1, distinct.size))
-        return distinct, position / steps
-    total = np.cumsum(weight)[last] if weight is not None else last + 1.0
-    share = total / total[-1]
-    at = np.minimum(np.searchsorted(share, np.arange(1, steps + 1) / steps - 1e-12), distinct.size - 1)
-    kept, highest = np.unique(at[::-1], return_index=True)  # a value that fills several quantiles keeps the highest
-    return distinct[kept], (steps - highest) / steps
+def _position(counts: Integers) -> Integers:
+    """0, 1, … within each group of consecutive items, given the sizes of the groups."""
+    return np.arange(counts.sum()) - np.repeat(_starts(counts)[:-1], counts)
+
+
+def _quantile_points(block: _Block, n_columns: int, steps: int) -> tuple[Integers, Array, Array]:
+    """At most `steps` increasing edges per column with their levels in (0, 1], each level a multiple of 1 / steps.
+
+    Returns the column of each point, its edge and its level.
+    """
+    differs = (block.values[1:] != block.values[:-1]) | (block.column[1:] != block.column[:-1])
+    last = np.flatnonzero(np.append(differs, block.values.size > 0))  # of each distinct value
+    distinct, column = block.values[last], block.column[last]
+    counts = np.bincount(column, minlength=n_columns)
+    few = counts[column] <= steps
+    share = np.ceil((_position(counts) + 1)[few] * steps / counts[column[few]]) / steps
+    many = np.flatnonzero(counts > steps)
+    if not many.size:
+        return column, distinct, share
+    at, level = _quantiles(block, last, counts, many, steps)
+    columns = np.concatenate([column[few], column[at]])
+    order = np.argsort(columns, kind="stable")
+    edges, levels = np.concatenate([distinct[few], distinct[at]]), np.concatenate([share, level])
+    return columns[order], edges[order], levels[order]
+
+
+def _quantiles(block: _Block, last: Integers, counts: Integers, many: Integers, steps: int) -> tuple[Integers, Array]:
+    """The distinct values at the quantiles of the columns `many`, which have more of them than steps; their levels."""
+    first = _starts(counts)
+    share = _shares(block, last, first, many)
+    target = np.broadcast_to(np.arange(1, steps + 1) / steps - 1e-12, (many.size, steps))
+    low = np.repeat(first[many], steps).reshape(target.shape)
+    high = np.repeat(first[many + 1], steps).reshape(target.shape)
+    for _ in range(int(counts[many].max()).bit_length()):  # bisection, of all columns at once
+        middle = (low + high) // 2
+        below = (share[np.minimum(middle, share.size - 1)] < target) & (low < high)
+        low, high = np.where(below, middle + 1, low), np.where(below, high, middle)
+    at = np.minimum(low, first[many + 1][:, None] - 1)
+    # A value that fills several quantiles keeps the highest.
+    kept = np.concatenate([at[:, 1:] != at[:, :-1], np.ones((many.size, 1), dtype=bool)], axis=1)
+    return at[kept], (np.nonzero(kept)[1] + 1) / steps
+
+
+def _shares(block: _Block, last: Integers, first: Integers, many: Integers) -> Array:
+    """The share of each distinct value's column that lies at or below it; of the columns `many`."""
+    begin = np.append(-1, last)[first[:-1]] + 1  # each column's first value
+    if block.weight is None:
+        column = block.column[last]
+        end = np.append(last, -1)[first[1:] - 1] + 1
+        return (last - begin[column] + 1.0) / (end - begin).astype(np.float64)[column]
+    share = np.zeros(last.size)
+    for j in many:
+        here = last[first[j] : first[j + 1]]
+        total = np.cumsum(block.weight[begin[j] : here[-1] + 1])[here - begin[j]]
+        share[first[j] : first[j + 1]] = total / total[-1]
+    return share
