@@ -19,7 +19,7 @@ import kernline
 from kernline import AdditiveSVC, AdditiveSVCCV, BudgetedSVC, NystromSVC, tables
 from kernline.feature_maps import AdditiveKernelMap, NystromMap
 
-from .test_cli import run
+from ..cli.test_cli import run
 
 NAMES = [f"digit {k}" for k in range(10)]
 
