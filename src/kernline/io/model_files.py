@@ -32,6 +32,9 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
     The file holds numbers and text only, and is there as a whole or not at all. Functions of the user's own, as in
     ``kernels.Custom``, cannot be saved.
 
+    The same data, parameters and seed give the same bytes, on one instruction set and version of the libraries. So the
+    seconds in ``history_`` are not saved: after `load` they are NaN.
+
     >>> import kernline, tempfile, os
     >>> from sklearn.datasets import load_digits
     >>> X, y = load_digits(return_X_y=True)

@@ -131,6 +131,7 @@ class TreeWriter:
     def _list(self, value: Any, where: str) -> Any:
         flat = [item for part in value if type(part) is list for item in part]
         if flat and type(flat[0]) in RECORDS:  # a history: for each problem a list of records
+            flat = [record._replace(seconds=math.nan) for record in flat]  # the same fit gives the same file
             columns = [
                 self.tensor(np.array(column), f"{where}.{k}") for k, column in enumerate(zip(*flat, strict=True))
             ]
