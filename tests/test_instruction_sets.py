@@ -12,7 +12,7 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.datasets import load_digits
 
-from kernline import AdditiveSVC, _core, kernels, tables
+from kernline import AdditiveSVC, BudgetedSVC, NystromSVC, _core, kernels, load, save, tables
 from kernline.encoding import Encoder
 from kernline.shapes import ShapeFunctions
 
@@ -56,10 +56,59 @@ def compute():
     }
 
 
-def run(target, program):
+# How far scores may be apart, as a share of the largest: those of one model, and of fits to the same data. A fit takes
+# other turns when a rounding differs, and ends elsewhere within its tolerance.
+SAME_MODEL, SAME_DATA = 1e-5, 0.05
+KINDS = {
+    "chi2": AdditiveSVC(random_state=0),
+    "rank": AdditiveSVC("intersection", scale="rank", random_state=0),
+    "linear": AdditiveSVC("linear", random_state=0),
+    "pmsvm": AdditiveSVC(approximation="pmsvm", random_state=0),
+    "large C": AdditiveSVC(C=1000.0, random_state=0),
+    "BudgetedSVC": BudgetedSVC(budget=50, random_state=0),
+    "NystromSVC": NystromSVC(n_basis=50, random_state=0),
+    "NystromSVC chi2": NystromSVC("chi2", n_basis=50, random_state=0),
+}
+
+
+def scores(folder):
+    """Of each kind of model, by the loops of this process: of the saved one, and of one fitted here."""
+    X, y = load_digits(return_X_y=True)
+    return {
+        kind: (load(Path(folder) / f"{kind}.kern").decision_function(X), fit.fit(X[::3], y[::3]).decision_function(X))
+        for kind, fit in KINDS.items()
+    }
+
+
+def run(target, program, *arguments):
     environment = os.environ | {"KERNLINE_TARGET": target}
     root = Path(__file__).parents[1]
-    return subprocess.run([sys.executable, "-c", program], env=environment, cwd=root, capture_output=True, check=False)
+    command = [sys.executable, "-c", program, *map(str, arguments)]
+    return subprocess.run(command, env=environment, cwd=root, capture_output=True, check=False)
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    """A folder of models that this process fitted."""
+    X, y = load_digits(return_X_y=True)
+    folder = tmp_path_factory.mktemp("models")
+    for kind, fit in KINDS.items():
+        save(fit.fit(X[::3], y[::3]), folder / f"{kind}.kern")
+    return folder
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_scores_are_near_those_of_this_process(saved, target):
+    if target not in _core.targets():
+        pytest.skip(f"this processor does not run {target}; it runs {', '.join(_core.targets())}")
+    program = "import pickle, sys; from tests.test_instruction_sets import scores; "
+    done = run(target, program + "pickle.dump(scores(sys.argv[1]), sys.stdout.buffer)", saved)
+    assert done.returncode == 0, done.stderr.decode()
+    there, here = pickle.loads(done.stdout), scores(saved)
+    for kind, (of_saved, of_fitted) in here.items():
+        largest = np.abs(of_saved).max()
+        assert_allclose(there[kind][0], of_saved, atol=SAME_MODEL * largest, err_msg=kind)
+        assert_allclose(there[kind][1], of_fitted, atol=SAME_DATA * largest, err_msg=kind)
 
 
 @pytest.fixture(scope="module", params=TARGETS)
