@@ -1,4 +1,4 @@
-"""The C++ core (native/bindings/bindings.cpp). Arrays must be of the exact type and contiguous: nothing is copied on the way."""
+"""The C++ core (native/bindings/). Arrays must have the exact type and be contiguous: nothing is copied."""
 
 from typing import Any
 

@@ -12,9 +12,10 @@ from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from ..array_types import Array
+from ..sklearn_compat import CallbackSupportMixin
 from ..solvers import DualCD, SolveResult
 from ..threads import run_tasks, thread_count
-from .progress import CallbackSupportMixin, FitProgress
+from .progress import FitProgress
 from .training import Labelled, TrainingRows
 
 # Scores that `predict` holds at once: 32 MB.
