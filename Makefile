@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 SOURCES := $(wildcard native/*.hpp native/*.cpp) CMakeLists.txt pyproject.toml
 
-.PHONY: help install demo test lint format bench docs sanitize fuzz fuzz-svmlight fuzz-models clean
+.PHONY: help install demo test lint format bench docs sanitize fuzz fuzz-svmlight fuzz-models fuzz-tables clean
 
 help:
 	@echo "make demo      train on real and generated data and print a table"
@@ -16,7 +16,7 @@ help:
 	@echo "make bench     measure against LinearSVC, LightGBM, EBM (KERNLINE_DATA names the folder of data sets)"
 	@echo "make docs      write the measured pages in docs/ anew"
 	@echo "make sanitize  tests with the core under AddressSanitizer and UBSan"
-	@echo "make fuzz      the svmlight parser and the model loader on made-up input, ten minutes each (needs clang)"
+	@echo "make fuzz      all readers and the model loader on damaged input, ten minutes each (needs clang)"
 	@echo "make clean     remove what the build made"
 
 # Built again only when the core or the dependencies change; Python code is used where it lies.
@@ -65,7 +65,7 @@ sanitize: install
 
 # New finds go to build/fuzz; those worth keeping belong into tests/fuzz/svmlight and tests/fuzz/models, kept small.
 FUZZ_SECONDS ?= 600
-fuzz: fuzz-svmlight fuzz-models
+fuzz: fuzz-svmlight fuzz-models fuzz-tables
 
 fuzz-svmlight:
 	@mkdir -p build/fuzz/found
@@ -89,6 +89,11 @@ fuzz-models:
 	env LD_PRELOAD="$$(echo $(FUZZER)/asan_with_fuzzer.so $(FUZZER)/atheris/custom_*.so)" ASAN_OPTIONS=detect_leaks=0:symbolize=0 \
 	  $(FUZZED)/bin/python tests/fuzz/model_files.py -max_total_time=$(FUZZ_SECONDS) -max_len=65536 -timeout=10 \
 	  -malloc_limit_mb=1024 -artifact_prefix=build/fuzz/ build/fuzz/found_models tests/fuzz/models tests/golden
+
+# CSV, Parquet, Arrow and NumPy files: by children of a plain interpreter, as most of the code is of other libraries. A
+# find has the number of its mutant in its name: tests/fuzz/tables.py --first NUMBER --mutants 1 makes it again.
+fuzz-tables: install
+	$(BIN)/python tests/fuzz/tables.py --seconds $(FUZZ_SECONDS) --first $$(date +%s)000 --keep build/fuzz/found_tables
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis
