@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 SOURCES := $(wildcard native/*/*.hpp native/*/*.cpp) CMakeLists.txt pyproject.toml
 
-.PHONY: help install demo test test-hard lint format bench docs sanitize fuzz fuzz-svmlight fuzz-models clean
+.PHONY: help install demo test test-hard lint format bench docs sanitize fuzz fuzz-svmlight fuzz-models fuzz-tables clean
 
 help:
 	@echo "make demo      train on real and generated data and print a table"
@@ -17,7 +17,7 @@ help:
 	@echo "make bench     compare the speed with LinearSVC, LightGBM and EBM (set KERNLINE_DATA to the data folder)"
 	@echo "make docs      regenerate the measured pages in docs/"
 	@echo "make sanitize  run the tests with AddressSanitizer and UBSan"
-	@echo "make fuzz      fuzz the svmlight parser and the model loader, ten minutes each (requires clang)"
+	@echo "make fuzz      fuzz all readers and the model loader, ten minutes each (requires clang)"
 	@echo "make clean     remove the environment and build files"
 
 # Rebuilt only when the core or the dependencies change. Python code is installed in editable mode.
@@ -71,7 +71,7 @@ sanitize: install
 
 # New inputs go to build/fuzz. Add those worth keeping to tests/fuzz/svmlight and tests/fuzz/models; keep these small.
 FUZZ_SECONDS ?= 600
-fuzz: fuzz-svmlight fuzz-models
+fuzz: fuzz-svmlight fuzz-models fuzz-tables
 
 fuzz-svmlight:
 	@mkdir -p build/fuzz/found
@@ -95,6 +95,11 @@ fuzz-models:
 	env LD_PRELOAD="$$(echo $(FUZZER)/asan_with_fuzzer.so $(FUZZER)/atheris/custom_*.so)" ASAN_OPTIONS=detect_leaks=0:symbolize=0 \
 	  $(FUZZED)/bin/python tests/fuzz/model_files.py -max_total_time=$(FUZZ_SECONDS) -max_len=65536 -timeout=10 \
 	  -malloc_limit_mb=1024 -artifact_prefix=build/fuzz/ build/fuzz/found_models tests/fuzz/models tests/golden
+
+# CSV, Parquet, Arrow and NumPy files, in child processes of a plain interpreter, because most of the code is in other
+# libraries. The name of a finding has the number of its mutant: tests/fuzz/tables.py --first NUMBER --mutants 1 repeats it.
+fuzz-tables: install
+	$(BIN)/python tests/fuzz/tables.py --seconds $(FUZZ_SECONDS) --first $$(date +%s)000 --keep build/fuzz/found_tables
 
 clean:
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -1,5 +1,8 @@
 """Data that is far too wide is refused before memory runs out."""
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -50,3 +53,23 @@ def test_a_container_has_less_than_its_machine(tmp_path, monkeypatch):
     assert memory.machine_bytes() == 1e6
     (tmp_path / "memory.max").write_text("max\n")
     assert memory.machine_bytes() >= whole
+
+
+def test_what_is_left_of_a_container(tmp_path, monkeypatch):
+    """Pages of files count as free."""
+    monkeypatch.setattr(memory, "_CONTAINER_LIMIT", str(tmp_path / "memory.max"))
+    (tmp_path / "memory.max").write_text("5000000\n")
+    (tmp_path / "memory.current").write_text("4000000\n")
+    (tmp_path / "memory.stat").write_text("anon 900000\nactive_file 1000000\ninactive_file 2000000\n")
+    assert memory.available_bytes() == 4e6
+    memory.check_available(4e6, "This")
+    with pytest.raises(memory.TooLargeError, match=r"This takes about 0.00466 GB, and 0.00373 GB of memory are avail"):
+        memory.check_available(5e6, "This")
+
+
+def test_what_is_left_by_ulimit():
+    code = (
+        "import resource; from kernline import memory; n = 2**30 * 3\n"
+        "resource.setrlimit(resource.RLIMIT_DATA, (n, n)); print(memory.available_bytes() < n)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout == "True\n"
