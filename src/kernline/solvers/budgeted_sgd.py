@@ -31,7 +31,9 @@ _COARSEST, _DENSE_VALUES = 1e4, 250_000_000
 def values_of(X: Any, gamma: float) -> _core.Rows:
     """X as the core takes it, float32: dense rows are compared by differences, sparse ones by products."""
     if sp.issparse(X) and X.nnz:
-        longest = float(X.multiply(X).sum(axis=1).max())
+        # In float64: squares of narrow integers wrap around, and those of float16 overflow.
+        squares = sp.csr_array((np.square(X.data, dtype=np.float64), X.indices, X.indptr), shape=X.shape)
+        longest = float(squares.sum(axis=1).max())
         if gamma * longest > _COARSEST:
             if X.shape[0] * X.shape[1] > _DENSE_VALUES:
                 raise ValueError(
