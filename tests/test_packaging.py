@@ -1,0 +1,75 @@
+"""What is handed on: the source distribution, and types for programs that use the library."""
+
+import ast
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tarfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="module")
+def shipped(tmp_path_factory):
+    """Files of the source distribution, unpacked."""
+    backend = pytest.importorskip("scikit_build_core.build")
+    folder = tmp_path_factory.mktemp("sdist")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(ROOT)
+        name = backend.build_sdist(str(folder))
+    with tarfile.open(folder / name) as archive:
+        archive.extractall(folder, filter="data")
+    return folder / name.removesuffix(".tar.gz")
+
+
+def test_what_tests_import_is_in_the_source_distribution(shipped):
+    tests = sorted((shipped / "tests").glob("test_*.py"))
+    assert [path.name for path in tests] == sorted(path.name for path in (ROOT / "tests").glob("test_*.py"))
+    folders = {path.name for path in ROOT.iterdir() if path.is_dir()}
+    for path in tests:
+        nodes = ast.walk(ast.parse(path.read_text()))
+        modules = {node.module for node in nodes if isinstance(node, ast.ImportFrom) and node.module and not node.level}
+        for module in modules:
+            if module.split(".")[0] in folders:
+                assert (shipped / module.replace(".", "/")).is_dir() or (
+                    shipped / f"{module.replace('.', '/')}.py"
+                ).is_file(), f"{path.name} imports {module}"
+
+
+def test_what_a_build_needs_is_in_the_source_distribution(shipped):
+    for name in ("LICENSE", "README.md", "CMakeLists.txt", "pyproject.toml", "Makefile", "src/kernline/py.typed"):
+        assert (shipped / name).is_file(), name
+    native = {path.name for path in (ROOT / "native").iterdir()}
+    assert {path.name for path in (shipped / "native").iterdir()} == native
+
+
+PROGRAM = """
+from kernline import AdditiveSVC, kernels, load
+model = AdditiveSVC(kernels.Chi2(), C=2.0)
+reveal_type(model)
+reveal_type(model.tol)
+AdditiveSVC(C="two")
+load(3)
+"""
+
+
+def test_mypy_uses_the_types_of_an_installed_package(shipped, tmp_path):
+    """Installed as a wheel would put it: an environment with the package's files, and all others of this one."""
+    pytest.importorskip("mypy")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", tmp_path / "env"], check=True)
+    version = f"python{sys.version_info.major}.{sys.version_info.minor}"
+    packages = tmp_path / "env" / "lib" / version / "site-packages"
+    shutil.copytree(shipped / "src" / "kernline", packages / "kernline")
+    (packages / "others.pth").write_text(sysconfig.get_paths()["purelib"])
+    (tmp_path / "program.py").write_text(PROGRAM)
+    command = [sys.executable, "-m", "mypy", "--no-incremental", "--ignore-missing-imports"]
+    command += ["--config-file=", f"--python-executable={tmp_path / 'env' / 'bin' / 'python'}", "program.py"]
+    said = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False).stdout
+    assert 'Revealed type is "kernline.additive.AdditiveSVC"' in said, said
+    assert 'Argument "C" to "AdditiveSVC" has incompatible type "str"; expected "float"' in said
+    assert 'Argument 1 to "load" has incompatible type "int"' in said
+    assert "Found 2 errors in 1 file" in said
