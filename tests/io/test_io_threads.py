@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 pytest.importorskip("pyarrow")
-from kernline.io import delimited, read, write
+from kernline.io import lines as line_blocks
+from kernline.io import read, write
 
 
 class Watched(io.RawIOBase):
@@ -44,7 +45,7 @@ def test_streams_are_read_by_the_caller(kind):
 
 @pytest.mark.parametrize("on_error", ["raise", "skip"])
 def test_so_are_bad_ones(on_error, monkeypatch):
-    monkeypatch.setattr(delimited, "_BLOCK", 1 << 12)
+    monkeypatch.setattr(line_blocks, "_BLOCK", 1 << 12)
     lines = written("csv").splitlines(keepends=True)
     stream = Watched(b"".join([*lines[:10], b"1,2\n", b"x,1,1,0\n", *lines[10:]]))
     if on_error == "raise":
@@ -97,14 +98,13 @@ def test_lines_across_blocks(monkeypatch, end, last):
         text = text.replace("\r", "\n", 1)
     expected = [row for row in csv.reader(io.StringIO(text, newline="")) if row][1:]
     for block in (64, 100, 257, 4096):
-        monkeypatch.setattr(delimited, "_BLOCK", block)
+        monkeypatch.setattr(line_blocks, "_BLOCK", block)
         X, y, *_ = read(io.BytesIO(text.encode()), format="csv", target="y")
         np.testing.assert_array_equal(X, [[float(field) for field in row[:2]] for row in expected])
         assert y.tolist() == [row[2] for row in expected]
 
 
 def test_a_line_without_end(monkeypatch):
-    monkeypatch.setattr(delimited, "_BLOCK", 64)
-    monkeypatch.setattr(delimited, "_LONGEST_LINE", 1000)
-    with pytest.raises(ValueError, match="longer than 1,000 bytes"):
-        read(io.BytesIO(b"a,b\n1,2\n" + b"1" * 5000), format="csv")
+    monkeypatch.setattr(line_blocks, "_LONGEST_LINE", 1 << 20)
+    with pytest.raises(ValueError, match="stream:3: line of more than 1 MB"):
+        read(io.BytesIO(b"a,b\n1,2\n" + b"1" * (6 << 20)), format="csv")
