@@ -127,7 +127,8 @@ class ShapeFunctions:
             self._check_column(k, values)
         rows = np.asarray(values, dtype=np.float64)
         if rows.ndim > 2 or (rows.ndim == 2 and rows.shape[1] != len(columns)):
-            raise ValueError(f"evaluate: values must have {len(columns)} column(s); got shape {rows.shape}.")
+            what = "one feature" if len(columns) == 1 else f"{len(columns)} features"
+            raise ValueError(f"evaluate: values must be those of {what}; got shape {rows.shape}.")
         rows = rows.reshape(-1, len(columns))
         if np.isinf(rows).any() or (np.isnan(rows).any() and not np.isin(columns, self.encoder.nan_columns).any()):
             raise ValueError("evaluate: values must be finite; got NaN or infinity.")

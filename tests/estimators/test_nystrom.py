@@ -288,7 +288,7 @@ class TestSVC:
     @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
     def test_features_made_in_blocks_give_the_same_optimum(self, digits, loss, monkeypatch):
         X, y = digits
-        monkeypatch.setattr("kernline.nystrom._BLOCK_VALUES", 60 * 200)  # nine blocks
+        monkeypatch.setattr("kernline.estimators.nystrom._BLOCK_VALUES", 60 * 200)  # nine blocks
         options = {"C": 10.0, "loss": loss, "n_basis": 60, "tol": 1e-4, "random_state": 0}
         stored, blocks = (NystromSVC(store_features=flag, **options).fit(X, y) for flag in (True, False))
         assert (blocks.dual_gap_ <= 1e-4 * blocks.objective_).all()

@@ -224,7 +224,7 @@ print(read(sys.argv[1], encoder=encoder).X.shape)
         ([], {}, "no column is left to be read"),
         ([("a", [1, 2]), ("a", [3, 4])], {}, "two columns are called 'a'"),
         ([("a", [[1], [2]]), ("y", [1, 2])], {"target": "y"}, "column 'a' is of type list.*, not of numbers"),
-        ([("a", [[1], [2]]), ("y", [1, 2])], {"target": "a"}, "target column 'a' is of type list.*, not of labels"),
+        ([("a", [[1], [2]]), ("y", [1, 2])], {"target": "a"}, "target column 'a' is of type list.*; labels must be"),
         ([("a", [1, 2]), ("y", [None, "u"])], {"target": "y"}, "target column 'y' lacks 1 of its values"),
     ],
 )

@@ -55,11 +55,11 @@ def digests(folder, n_jobs):
 
 
 def digests_elsewhere(folder, n_jobs, hash_seed):
-    program = "import json, sys; from tests.test_reproducible import digests; "
+    program = "import json, sys; from tests.model_files.test_reproducible import digests; "
     program += "print(json.dumps(digests(sys.argv[1], int(sys.argv[2]))))"
     command = [sys.executable, "-W", "ignore", "-c", program, str(folder), str(n_jobs)]
     environment = os.environ | {"PYTHONHASHSEED": str(hash_seed)}
-    root = Path(__file__).parents[1]
+    root = Path(__file__).parents[2]
     done = subprocess.run(command, env=environment, cwd=root, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)

@@ -72,7 +72,7 @@ def test_products_check_their_rows(histograms):
             _core.read_members(native, table, weights, rows, np.empty(1), 1)
         with pytest.raises(ValueError, match="outside the data"):
             _core.add_members(native, table, np.ones(1), rows, sums, 1)
-    with pytest.raises(ValueError, match="one number a row"):
+    with pytest.raises(ValueError, match="one number per row"):
         _core.read_members(native, table, weights, np.zeros(2, dtype=np.int32), np.empty(1), 1)
 
 

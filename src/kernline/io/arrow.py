@@ -92,7 +92,9 @@ class Table:
             _check_number(self.name, feature, schema.field(feature).type)
         if self.target is not None and pyarrow("a table").types.is_nested(schema.field(self.target).type):
             kind = schema.field(self.target).type
-            raise ValueError(f"{self.name}: the target column {self.target!r} is of type {kind}, not of labels.")
+            raise ValueError(
+                f"{self.name}: the target column {self.target!r} is of type {kind}; labels must be numbers or text."
+            )
 
 
 def _numbers(column: Any, double: Any) -> NDArray[Any]:

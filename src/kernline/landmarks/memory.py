@@ -42,4 +42,4 @@ def n_landmarks(model: Any, n_rows: int) -> int:
     """How many landmarks there may be."""
     if isinstance(model.basis, str):
         return basis.most_landmarks(model.basis, model.n_basis, n_rows)
-    return int(getattr(model.basis, "shape", (len(model.basis),))[0])
+    return int(model.basis.shape[0]) if hasattr(model.basis, "shape") else len(model.basis)
