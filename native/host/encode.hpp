@@ -151,7 +151,7 @@ class Candidates {
   std::vector<std::int64_t> columns_;
 };
 
-// Sinks: `begin_row` is told how many cells may come, `put` takes them in turn, `end_row` closes it. The sparse ones
+// Sinks: `begin_row` gets the number of cells that may come, `put` takes them in turn, `end_row` closes it. The sparse ones
 // leave zeros out.
 template <class CellType>
 struct DenseSink {

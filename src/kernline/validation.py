@@ -1,4 +1,4 @@
-"""The one place where input is checked, and where it is told what is wrong with it."""
+"""The one place where input is checked, and errors about it are worded."""
 
 from __future__ import annotations
 

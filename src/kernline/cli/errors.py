@@ -17,7 +17,7 @@ from .standard_streams import forget_stdout
 
 
 class ExitCode(IntEnum):
-    """What the shell is told."""
+    """The exit codes."""
 
     OK = 0
     BAD_INPUT = 1  # data, a model or a file that cannot be used

@@ -149,8 +149,8 @@ def export(
 
         getattr(forms, f"to_{form}")(svm, path, **({"name": name} if name is not None else {}))
         size = path.stat().st_size if path.is_file() else None
-        told = f"{output}: {size:,} bytes" if size is not None else output
-        out.result({"output": output, "form": form, "bytes": size}, [] if quiet else [told])
+        line = f"{output}: {size:,} bytes" if size is not None else output
+        out.result({"output": output, "form": form, "bytes": size}, [] if quiet else [line])
 
 
 def _of_model(svm: Any, file: str) -> dict[str, Any]:

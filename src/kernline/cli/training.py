@@ -115,7 +115,7 @@ def train(
     if watch.stopping:
         out.note(
             f"Interrupted: {watch.n_cut} of {watch.n_problems} problems were cut short, those not yet begun after an "
-            "epoch. Their classes are told worse than after a fit to the end."
+            "epoch. Their classes are predicted less well than after a full fit."
         )
         raise typer.Exit(ExitCode.INTERRUPTED)
 

@@ -26,7 +26,7 @@ class Watch:
         self.n_ended, self.n_problems = 0, 0
         self.n_cut = 0  # ended by Ctrl-C
         self.epochs = 0
-        self.told = time.monotonic()
+        self.last_line = time.monotonic()
 
     def setup(self, estimator: Any, context: Any) -> None:
         """Nothing to prepare: the first task tells how many there are."""
@@ -58,8 +58,8 @@ class Watch:
     def _tell(self, *, advance: int) -> None:
         if self.bar is not None:
             self.bar.update(self.task, advance=advance, detail=f"{self.epochs} epochs")
-        elif time.monotonic() - self.told > _SECONDS_BETWEEN_LINES:
-            self.told = time.monotonic()
+        elif time.monotonic() - self.last_line > _SECONDS_BETWEEN_LINES:
+            self.last_line = time.monotonic()
             self.out.note(f"  {self.n_ended} of {self.n_problems} problems fitted, {self.epochs} epochs")
 
 

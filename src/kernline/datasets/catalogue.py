@@ -1,7 +1,7 @@
 """Which data sets there are, where they are published, and what they must hash to.
 
-A hash is that of the file as published. Files without one were never at hand to us: they are fetched, and their hash
-is told, but nobody vouches for it.
+A hash is that of the file as published. Files without one were never available to us: their hash is reported when they
+are fetched, and cannot be checked.
 """
 
 from __future__ import annotations

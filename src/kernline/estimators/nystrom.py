@@ -85,8 +85,8 @@ class NystromSVC(OneAgainstRest):
         Of "poly" and "sigmoid".
     loss : {"hinge", "squared_hinge"}, default="hinge"
     store_features : bool, default=True
-        Keep z of all rows, n × n_basis float32 numbers, while fitting. False makes them anew a block at a time in every
-        pass: slower, in memory that does not grow with n_basis · n.
+        Keep z of all rows, n × n_basis float32 numbers, while fitting. False computes them in
+        blocks, again in every pass: slower, in memory that does not grow with n_basis · n.
     fit_intercept, intercept_scaling, tol, max_iter, solver, class_weight, verbose : as for AdditiveSVC
         Where features are not stored, the solver is coordinate descent, and max_iter counts passes over the blocks.
     n_jobs : int or None, default=None

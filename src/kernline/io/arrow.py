@@ -32,7 +32,7 @@ def pyarrow(what: str, module: str = "pyarrow") -> Any:
 
 @dataclass(frozen=True)
 class TableOptions:
-    """What `read` was told about the table."""
+    """Options of `read` for tables."""
 
     target: str | int | None
     columns: Sequence[str] | None

@@ -1,6 +1,6 @@
 """Bytes to read: a file, standard input (`-`) or an open stream, decompressed on the way.
 
-What a file is compressed by is told by its first bytes, so that it works in a pipe too. A stream that is cut off
+The first bytes of a file show how it is compressed, so pipes work too. A stream that is cut off
 or damaged is an error with the file's name.
 """
 
@@ -164,7 +164,7 @@ def open_source(path: PathLike) -> Iterator[Source]:
     """Open for reading; what was open before stays open."""
     if isinstance(path, str | os.PathLike) and os.fspath(path) != "-":
         with open(path, "rb", buffering=0) as file:
-            # Who opens a pipe or a device anew does not find again what was read from it.
+            # A pipe or device that is opened again does not return what was read from it.
             is_file = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
             yield _source(os.fspath(path), file, Path(path) if is_file else None)
     else:

@@ -22,7 +22,7 @@ from .streams import Source
 
 # Text handed to the core at a time: some 20 ms of one thread, after which Ctrl-C is heard.
 _PIECE = 1 << 23
-# A longer line is an error: what is no text at all need not be held in memory to be told so.
+# A longer line is an error: a file that is not text at all should not be held in memory first.
 _LONGEST_LINE = 1 << 26
 # Memory to be left while reading goes on: rows of a piece take several times its size.
 _RESERVE = 1 << 28
@@ -30,7 +30,7 @@ _RESERVE = 1 << 28
 
 @dataclass(frozen=True)
 class SvmlightOptions:
-    """What `read` was told about the file."""
+    """Options of `read` for svmlight."""
 
     n_features: int | None
     zero_based: bool | Literal["auto"]
