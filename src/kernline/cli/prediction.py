@@ -187,7 +187,7 @@ def _percent(share: float | None) -> str:
 
 
 def _lines(svm: Any, labels: Any, values: Any, *, csv: bool) -> str:
-    """A line a row; scores are one a class, or that of the second of two classes."""
+    """One line per row; scores are one per class, or that of the second of two classes."""
     import csv as table_of_text
     import io
 

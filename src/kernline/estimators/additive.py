@@ -26,7 +26,7 @@ from .training import Labelled, Prepared, costs, prepare, random_of, seed_from
 class AdditiveSVC(OneAgainstRest):
     """Support vector classifier with an additive kernel, gamma · Σ_j k(x_j, y_j).
 
-    The model is a sum of one curve a feature, f(x) = b + Σ_j f_j(x_j), kept in ``shapes_``. Several classes are fitted
+    The model is a sum of one curve per feature, f(x) = b + Σ_j f_j(x_j), kept in ``shapes_``. Several classes are fitted
     one against the rest.
 
     Parameters
@@ -70,18 +70,18 @@ class AdditiveSVC(OneAgainstRest):
         different seeds are all within `tol` of the best, and their scores differ by a few tenths at the default. At
         tol=0.001 it is less than 0.1 on most data, in 1.1 to 2 times the time, and no more accurate.
     verbose : int, default=0
-        1 logs a line a class, 2 a line an epoch, to the logger "kernline".
+        1 logs one line per class, 2 one line per epoch, to the logger "kernline".
 
     Attributes
     ----------
     classes_ : the labels.
     shapes_ : ShapeFunctions, the fitted curves.
-    intercept_ : one a problem.
+    intercept_ : one per problem.
     gamma_ : the factor used.
-    n_iter_, objective_, dual_gap_ : epochs, primal objective and its distance from the dual one, one a problem. The
+    n_iter_, objective_, dual_gap_ : epochs, primal objective and its distance from the dual one, one per problem. The
         distance is a certificate for "hats" and "linear"; for the others it measures how near their iteration is to its
         fixed point.
-    history_ : for each problem a list of (epoch, seconds, dual, gap, n_active), an entry an epoch or Newton step.
+    history_ : for each problem a list of (epoch, seconds, dual, gap, n_active), one entry per epoch or Newton step.
     solver_ : "dual-cd", "newton", or "dual-cd+newton" where the second ended what the first began, for some problem.
 
     Examples

@@ -76,9 +76,9 @@ class BudgetedSVC(OneAgainstRest):
     support_vectors_ : float32 array (n, n_features), those of all binary problems one after another.
     n_support_ : how many of them each problem has.
     dual_coef_ : their coefficients α_b.
-    intercept_ : one a problem.
+    intercept_ : one per problem.
     gamma_ : the factor used.
-    n_iter_ : passes made, one a problem; history_ : for each problem a list of (epoch, seconds, loss, n_violations,
+    n_iter_ : passes made, one per problem; history_ : for each problem a list of (epoch, seconds, loss, n_violations,
         n_maintained), an entry a pass. Of `fit` only.
 
     References

@@ -100,7 +100,7 @@ class NystromSVC(OneAgainstRest):
     classes_ : the labels.
     basis_ : the landmarks in use, (n_landmarks, n_features).
     dual_coef_ : the a_l, (n_problems, n_landmarks).
-    intercept_ : one a problem.
+    intercept_ : one per problem.
     gamma_ : the number used.
     n_dropped_ : landmarks left out, as K of the others determines theirs, or is not positive definite with them.
     n_iter_, objective_, dual_gap_, history_, solver_ : as for AdditiveSVC, of the linear problem.

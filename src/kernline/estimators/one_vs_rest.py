@@ -23,7 +23,7 @@ _SCORES_AT_ONCE = 2**22
 
 
 class OneAgainstRest(CallbackSupportMixin, ClassifierMixin, BaseEstimator):
-    """A classifier of one binary problem for two classes, and one a class for more."""
+    """A classifier of one binary problem for two classes, and one per class for more."""
 
     classes_: NDArray[Any]
     history_: list[Any]
