@@ -26,8 +26,8 @@ from .training import Labelled, Prepared, costs, prepare, random_of, seed_from
 class AdditiveSVC(OneAgainstRest):
     """Support vector classifier with an additive kernel, gamma · Σ_j k(x_j, y_j).
 
-    The model is a sum of one curve per feature, f(x) = b + Σ_j f_j(x_j), kept in ``shapes_``. Several classes are fitted
-    one against the rest.
+    The model is a sum of one curve per feature, f(x) = b + Σ_j f_j(x_j), kept in ``shapes_``. Several classes are
+    fitted one against the rest.
 
     Parameters
     ----------
