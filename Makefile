@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 SOURCES := $(wildcard native/*/*.hpp native/*/*.cpp) CMakeLists.txt pyproject.toml
 
-.PHONY: help install demo test test-hard lint format bench docs sanitize fuzz fuzz-svmlight fuzz-models fuzz-tables clean
+.PHONY: help install demo test test-hard lint format stubs bench docs sanitize fuzz fuzz-svmlight fuzz-models fuzz-tables clean
 
 help:
 	@echo "make demo      train on real and generated data and print a table"
@@ -14,6 +14,7 @@ help:
 	@echo "make test-hard run every command 200 times, and the tests under hostile conditions; HARD_ROUNDS=n repeats"
 	@echo "make lint      run the linters only"
 	@echo "make format    format the Python code with ruff"
+	@echo "make stubs     write the types of the core, src/kernline/_core.pyi, after a change to its bindings"
 	@echo "make bench     compare the speed with LinearSVC, LightGBM and EBM (set KERNLINE_DATA to the data folder)"
 	@echo "make docs      regenerate the measured pages in docs/"
 	@echo "make sanitize  run the tests with AddressSanitizer and UBSan"
@@ -41,6 +42,9 @@ lint: install
 format: install
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+stubs: install
+	$(BIN)/python -m nanobind.stubgen -q -m kernline._core -o src/kernline/_core.pyi
 
 # One process per core; each test has a folder of its own.
 test: lint

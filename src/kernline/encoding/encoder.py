@@ -299,23 +299,19 @@ class Encoder:
         row_start[1:] = self._most_cells(X, column_range, n_threads)
         capacity = int(row_start.sum())
         columns: NDArray[Any] | None = None
-        cells: NDArray[Any]
-        into: tuple[NDArray[Any], ...]
+        code_bits, cell_type = (0, np.float32) if self.grid is None else self._word_type(self.grid.code_bits)
+        cells: NDArray[Any] = np.empty(capacity, dtype=cell_type)
         if self.grid is None:
-            cells = np.empty(capacity, dtype=np.float32)
             columns = np.empty(capacity, dtype=np.int32 if self.n_columns < 1 << 31 else np.int64)
-            into, bits = (cells, columns), []
-        else:
-            code_bits, word = self._word_type(self.grid.code_bits)
-            cells = np.empty(capacity, dtype=word)
-            into, bits = (cells,), [code_bits]
         position = 0
         for rows, source in sources(X):
             row_end = row_start[rows.start + 1 : rows.stop + 1]
-            position = _core.encode(self.native, source, *into, row_end, position, *bits, n_threads)
+            if columns is None:
+                position = _core.encode(self.native, source, cells, row_end, position, code_bits, n_threads)
+            else:
+                position = _core.encode(self.native, source, cells, columns, row_end, position, n_threads)
         columns = columns[:position] if columns is not None else None
-        shape = (X.shape[0], self.n_columns)
-        return EncodedData(shape, cells[:position], row_start, columns, code_bits=bits[0] if bits else 0)
+        return EncodedData((X.shape[0], self.n_columns), cells[:position], row_start, columns, code_bits=code_bits)
 
     def _most_cells(self, X: Any, column_range: ColumnRange | None, n_threads: int) -> NDArray[np.int64] | int:
         """How many cells each row may have."""
