@@ -9,7 +9,8 @@ import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
 
-from kernline import AdditiveSVC, AdditiveSVCCV, BudgetedSVC, NystromSVC, classifier, memory
+from kernline import AdditiveSVC, AdditiveSVCCV, BudgetedSVC, NystromSVC, memory
+from kernline.estimators import one_vs_rest
 from kernline.feature_maps import AdditiveKernelMap, NystromMap
 
 Y = np.array([0, 1, 0, 1])
@@ -90,7 +91,7 @@ def test_pairs_of_landmarks(model, n_basis, basis):
 @pytest.mark.usefixtures("eight_gigabytes")
 def test_stored_features():
     X, y = np.zeros((300_000, 1), dtype=np.int8), np.arange(300_000) % 2
-    with pytest.raises(ValueError, match="300,000 rows × 12,000 landmarks .* store_features=False"):
+    with pytest.raises(ValueError, match=r"300,000 rows × 12,000 landmarks .* store_features=False"):
         NystromSVC(n_basis=12_000).fit(X, y)
     with pytest.raises(ValueError, match="300,000 rows × 6,000 landmarks"):
         NystromSVC(n_basis=6_000).choose(X, y)
@@ -125,7 +126,7 @@ def test_labels_take_no_matrix(model):
 def test_predictions_in_blocks(digits, monkeypatch):
     model = AdditiveSVC().fit(*digits)
     whole = model.predict(digits[0])
-    monkeypatch.setattr(classifier, "_SCORES_AT_ONCE", 1000)
+    monkeypatch.setattr(one_vs_rest, "_SCORES_AT_ONCE", 1000)
     assert np.array_equal(model.predict(digits[0]), whole)
     assert np.array_equal(model.predict(sp.csr_array(digits[0])), whole)
     assert np.array_equal(whole, model.classes_[model.decision_function(digits[0]).argmax(axis=1)])

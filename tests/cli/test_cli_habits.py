@@ -217,7 +217,7 @@ class TestSearch:
         assert record["best"]["score"] > 0.9
 
     def test_reports_what_was_not_tried(self, folder, monkeypatch):
-        monkeypatch.setattr("kernline.cross_validation._has_fallen", lambda scores: len(scores) == 2)
+        monkeypatch.setattr("kernline.estimators.cross_validation._has_fallen", lambda scores: len(scores) == 2)
         arguments = ["cv", "iris.svm", "-c", "1", "-c", "2", "-c", "30", "-c", "40"]
         assert json.loads(run(*arguments, "--json").stdout)["skipped"] == [
             {"kernel": "chi2", "C": 30.0},
