@@ -10,9 +10,10 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer, load_iris, load_wine
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import balanced_accuracy_score, make_scorer
-from sklearn.model_selection import ShuffleSplit, StratifiedKFold
+from sklearn.model_selection import GridSearchCV, ShuffleSplit, StratifiedKFold
 
 from kernline import AdditiveSVC, AdditiveSVCCV, datasets, kernels
 
@@ -126,6 +127,55 @@ class TestChoice:
         splits = list((StratifiedKFold(3) if cv == 3 else cv).split(X, y))
         listed = AdditiveSVCCV(Cs=CS, cv=splits, random_state=0).fit(X, y)
         assert_array_equal(model.scores_, listed.scores_)
+
+
+class TestPath:
+    """Which C are tried: all, unless the scores have risen and then stayed below the best."""
+
+    @pytest.mark.parametrize("load", [load_wine, load_iris, load_breast_cancer])
+    @pytest.mark.parametrize("seed", range(3))
+    def test_the_best_of_a_grid_search(self, load, seed):
+        X, y = load(return_X_y=True)
+        folds = StratifiedKFold(5, shuffle=True, random_state=seed)
+        model = AdditiveSVCCV(cv=folds, random_state=0).fit(X, y)
+        search = GridSearchCV(AdditiveSVC(random_state=0), {"C": model.Cs_}, cv=folds, refit=False).fit(X, y)
+        means = search.cv_results_["mean_test_score"]
+        errors = search.cv_results_["std_test_score"] / np.sqrt(5)
+        chosen = model.Cs_.tolist().index(model.C_)
+        assert means[chosen] >= means.max() - errors[means.argmax()]
+        assert means.max() > 0.9
+
+    @pytest.mark.parametrize(
+        ("scores", "n_tried"),
+        [
+            ([5, 4, 3, 2, 3, 4, 9], 7),  # has not risen yet
+            ([1, 5, 4, 3, 5, 4, 3], 7),  # falls twice at most
+            ([1, 2, 5, 4, 3, 2, 9], 6),
+            ([1, 9, 4, 4, 4, 4, 9], 5),
+            ([5, 5, 5, 5, 5, 5, 5], 7),
+        ],
+    )
+    def test_ends_after_three_falls(self, histograms, caplog, scores, n_tried):
+        calls = []
+
+        def scoring(model, X, y):
+            calls.append(len(calls))
+            return scores[calls[-1] // 3] + 0.01 * (calls[-1] % 3)
+
+        Cs = np.arange(1.0, 8.0)
+        with caplog.at_level("INFO", logger="kernline"):
+            model = AdditiveSVCCV(Cs=Cs, cv=3, scoring=scoring, verbose=1).fit(*histograms)
+        assert np.isfinite(model.scores_[0, :n_tried]).all()
+        assert np.isnan(model.scores_[0, n_tried:]).all()
+        assert 1.0 + int(np.argmax(scores[:n_tried])) == model.C_
+        skipped = ", ".join(f"{C:g}" for C in Cs[n_tried:])
+        assert [f"not tried: C = {skipped};" in caplog.text] == [n_tried < 7]
+
+    def test_one_fold_tries_all(self, histograms):
+        splits = [(np.arange(200), np.arange(200, 300))]
+        scores = iter([1.0, 9.0, 3.0, 3.0, 3.0, 3.0])
+        model = AdditiveSVCCV(Cs=6, cv=splits, scoring=lambda *_: next(scores)).fit(*histograms)
+        assert np.isfinite(model.scores_).all()
 
 
 class TestInput:

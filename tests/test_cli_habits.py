@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 pytest.importorskip("typer")
-from sklearn.datasets import dump_svmlight_file, load_iris
+from sklearn.datasets import dump_svmlight_file, load_iris, load_wine
 from sklearn.model_selection import cross_val_score
 
 import kernline
@@ -116,6 +116,28 @@ def test_budgeted_cross_validation(folder):
         assert entry["score"] == pytest.approx(cross_val_score(model, X, y, cv=3).mean())
     assert record["best"]["score"] == max(entry["score"] for entry in record["tried"])
     assert record["best"]["C"] == kernline.load("best.kern").C
+
+
+class TestSearch:
+    def test_tries_all_of_wine(self, folder):
+        X, y = load_wine(return_X_y=True)
+        dump_svmlight_file(X, y, "wine.svm")
+        result = run("cv", "wine.svm", "--json")
+        record = json.loads(result.stdout)
+        assert len(record["tried"]) == 10
+        assert record["skipped"] == []
+        assert record["best"]["score"] > 0.9
+
+    def test_reports_what_was_not_tried(self, folder, monkeypatch):
+        monkeypatch.setattr("kernline.cross_validation._has_fallen", lambda scores: len(scores) == 2)
+        arguments = ["cv", "iris.svm", "-c", "1", "-c", "2", "-c", "30", "-c", "40"]
+        assert json.loads(run(*arguments, "--json").stdout)["skipped"] == [
+            {"kernel": "chi2", "C": 30.0},
+            {"kernel": "chi2", "C": 40.0},
+        ]
+        lines = run(*arguments).stdout.splitlines()
+        begin = next(k for k, line in enumerate(lines) if line.startswith("Not tried, as the scores had fallen"))
+        assert lines[begin + 1 : begin + 3] == ["  kernel = chi2, C = 30", "  kernel = chi2, C = 40"]
 
 
 class TestSignals:

@@ -1,10 +1,15 @@
-"""Data that is far too wide is refused before memory runs out."""
+"""What takes more memory than there is is refused before it runs out."""
+
+import subprocess
+import sys
+import tracemalloc
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 
-from kernline import AdditiveSVC, AdditiveSVCCV, NystromSVC, memory
+from kernline import AdditiveSVC, AdditiveSVCCV, BudgetedSVC, NystromSVC, classifier, memory
 from kernline.feature_maps import AdditiveKernelMap, NystromMap
 
 Y = np.array([0, 1, 0, 1])
@@ -50,3 +55,72 @@ def test_a_container_has_less_than_its_machine(tmp_path, monkeypatch):
     assert memory.machine_bytes() == 1e6
     (tmp_path / "memory.max").write_text("max\n")
     assert memory.machine_bytes() >= whole
+
+
+@pytest.mark.usefixtures("eight_gigabytes")
+@pytest.mark.parametrize("model", [NystromMap(), NystromSVC(store_features=False)])
+@pytest.mark.parametrize(("n_basis", "basis"), [(20_000, "kmeans"), (12_000, "leverage"), (10_000, "l1")])
+def test_pairs_of_landmarks(model, n_basis, basis):
+    X, y = np.zeros((40_000, 1), dtype=np.int8), np.arange(40_000) % 2
+    message = rf"kernel between {n_basis:,} landmarks would take about .* GB, and 8 GB are available\. Lower n_basis"
+    with pytest.raises(ValueError, match=message):
+        clone(model).set_params(n_basis=n_basis, basis=basis).fit(X, y)
+
+
+@pytest.mark.usefixtures("eight_gigabytes")
+def test_stored_features():
+    X, y = np.zeros((300_000, 1), dtype=np.int8), np.arange(300_000) % 2
+    with pytest.raises(ValueError, match=r"300,000 rows × 12,000 landmarks .* store_features=False"):
+        NystromSVC(n_basis=12_000).fit(X, y)
+    with pytest.raises(ValueError, match="300,000 rows × 6,000 landmarks"):
+        NystromSVC(n_basis=6_000).choose(X, y)
+
+
+@pytest.mark.filterwarnings("ignore:y has|The number of unique classes")
+@pytest.mark.usefixtures("eight_gigabytes")
+def test_classes_times_rows():
+    X, y = np.zeros((40_000, 1), dtype=np.int8), np.arange(40_000)
+    with pytest.raises(ValueError, match=r"40,000 classes × 40,000 rows would take about 11\.9 GB"):
+        NystromSVC(n_basis=10, store_features=False).fit(X, y)
+    with pytest.raises(ValueError, match="Cross-validation of 20,000 classes × 40,000 rows on 2 folds"):
+        AdditiveSVCCV(cv=2).fit(X, y % 20_000)
+
+
+@pytest.mark.filterwarnings("ignore:y has|The number of unique classes|.* problems stopped at max_iter")
+@pytest.mark.parametrize(
+    "model", [AdditiveSVC(max_iter=1), NystromSVC(n_basis=5, max_iter=1), BudgetedSVC(budget=2, passes=1, grid_size=10)]
+)
+def test_labels_take_no_matrix(model):
+    """Signs of all classes, or their α, would take 8 bytes per row and class; scores are made a block at a time."""
+    n = 1500
+    X = np.random.default_rng(0).random((n, 2))
+    tracemalloc.start()
+    try:
+        model.fit(X, np.arange(n))
+        assert tracemalloc.get_traced_memory()[1] < 8 * n * n / 3
+    finally:
+        tracemalloc.stop()
+
+
+def test_predictions_in_blocks(digits, monkeypatch):
+    model = AdditiveSVC().fit(*digits)
+    whole = model.predict(digits[0])
+    monkeypatch.setattr(classifier, "_SCORES_AT_ONCE", 1000)
+    assert np.array_equal(model.predict(digits[0]), whole)
+    assert np.array_equal(model.predict(sp.csr_array(digits[0])), whole)
+    assert np.array_equal(whole, model.classes_[model.decision_function(digits[0]).argmax(axis=1)])
+
+
+LIMITED = """
+import resource
+import numpy as np
+import kernline
+resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))
+kernline.NystromSVC(n_basis=9000, basis="random").fit(np.arange(9000.0)[:, None], np.arange(9000) % 2)
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="needs RLIMIT_AS")
+def test_a_limit_of_the_process_counts():
+    result = subprocess.run([sys.executable, "-c", LIMITED], capture_output=True, text=True, timeout=300)
+    assert result.stderr.splitlines()[-1].startswith("ValueError: The kernel between 9,000 landmarks would take about")
