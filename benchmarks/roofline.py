@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from kernline import AdditiveSVC, _core, datasets
-from kernline.estimators.training import Prepared, prepare
+from kernline import _core, datasets, kernels
 from kernline.native import decision, native_table, slots_of
 from kernline.solvers.descent import core_solver
+from kernline.training import AdditiveRows, AdditiveSettings, encode
 
 from .measure import machine, table
 
@@ -34,7 +34,7 @@ def main() -> None:
     lines = [machine(), "", *_bounds()]
     data = datasets.load("mnist")
     for kernel in ("chi2", "linear"):
-        prepared = prepare(AdditiveSVC(kernel), kernel, data.X_train, None, 0)
+        prepared = encode(data.X_train, AdditiveSettings(kernels.get(kernel)))
         lines += [
             "",
             f"### {_title(kernel, prepared)}",
@@ -50,7 +50,7 @@ _INTRODUCTION = """Written by `python -m benchmarks.roofline`, which measures al
 """
 
 
-def _title(kernel: str, prepared: Prepared) -> str:
+def _title(kernel: str, prepared: AdditiveRows) -> str:
     layout = "words of 4 bytes" if prepared.data.columns is None else "float32 values with int32 columns, 8 bytes"
     return f"MNIST, {kernel}: {prepared.data.n_rows:,} rows, {prepared.data.n_cells:,} non-zeros, {layout} per non-zero"
 
@@ -76,7 +76,7 @@ def _best(work: Callable[[], Any], rounds: int = _ROUNDS) -> float:
     return min(times)
 
 
-def _table_of(prepared: Prepared, signs: np.ndarray) -> str:
+def _table_of(prepared: AdditiveRows, signs: np.ndarray) -> str:
     n_rows, few = prepared.data.n_rows, np.arange(_FEW_ROWS, dtype=np.int32)
     assert prepared.data.row_start is not None
     cells = {"few": int(prepared.data.row_start[_FEW_ROWS]), "all": prepared.data.n_cells}
@@ -103,7 +103,7 @@ def _table_of(prepared: Prepared, signs: np.ndarray) -> str:
 _ORDERED = ("empty loop", "predict, ten classes", "first epoch (own order)")
 
 
-def _loops(signs: np.ndarray) -> dict[str, Callable[[Prepared, np.ndarray], Callable[[], Any]]]:
+def _loops(signs: np.ndarray) -> dict[str, Callable[[AdditiveRows, np.ndarray], Callable[[], Any]]]:
     return {
         "empty loop": _empty,
         "read f(x)": _read,
@@ -115,7 +115,7 @@ def _loops(signs: np.ndarray) -> dict[str, Callable[[Prepared, np.ndarray], Call
     }
 
 
-def _empty(prepared: Prepared, members: np.ndarray) -> Callable[[], Any]:
+def _empty(prepared: AdditiveRows, members: np.ndarray) -> Callable[[], Any]:
     assert prepared.data.row_start is not None
     stop = int(prepared.data.row_start[members.size])
     cells = prepared.data.cells[:stop].view(np.uint32)
@@ -123,40 +123,40 @@ def _empty(prepared: Prepared, members: np.ndarray) -> Callable[[], Any]:
     return lambda: (cells.sum(), columns is not None and columns[:stop].view(np.uint32).sum())
 
 
-def _weights(prepared: Prepared) -> np.ndarray:
+def _weights(prepared: AdditiveRows) -> np.ndarray:
     size = prepared.data.n_columns * prepared.pair.width + 1
     return np.random.default_rng(0).normal(size=size).astype(np.float32)
 
 
-def _read(prepared: Prepared, members: np.ndarray) -> Callable[[], Any]:
+def _read(prepared: AdditiveRows, members: np.ndarray) -> Callable[[], Any]:
     native, weights, out = native_table(prepared.pair.read), _weights(prepared), np.empty(members.size)
     return lambda: _core.read_members(prepared.data.native, native, weights, members, out, 1)
 
 
-def _add(prepared: Prepared, members: np.ndarray) -> Callable[[], Any]:
+def _add(prepared: AdditiveRows, members: np.ndarray) -> Callable[[], Any]:
     native, t = native_table(prepared.pair.read), np.ones(members.size)
     sums = np.zeros(_weights(prepared).size)
     return lambda: _core.add_members(prepared.data.native, native, t, members, sums, 1)
 
 
-def _image(prepared: Prepared, members: np.ndarray) -> Callable[[], Any]:
+def _image(prepared: AdditiveRows, members: np.ndarray) -> Callable[[], Any]:
     native, weights = native_table(prepared.pair.read), _weights(prepared)
     sums, factors = np.zeros(weights.size), np.ones(members.size, dtype=np.float32)
     return lambda: _core.add_image(prepared.data.native, native, weights, factors, members, sums, 1)
 
 
-def _write(signs: np.ndarray) -> Callable[[Prepared, np.ndarray], Callable[[], Any]]:
-    def make(prepared: Prepared, members: np.ndarray) -> Callable[[], Any]:
-        core = core_solver(prepared.problem(signs, np.ones(signs.size), members), 0, True)
+def _write(signs: np.ndarray) -> Callable[[AdditiveRows, np.ndarray], Callable[[], Any]]:
+    def make(prepared: AdditiveRows, members: np.ndarray) -> Callable[[], Any]:
+        core = core_solver(prepared.problem(signs[members], np.ones(members.size), members), 0, True)
         core.set_beta(0.5 * signs[members])
         return lambda: core.rebuild(1e9)
 
     return make
 
 
-def _epoch(signs: np.ndarray) -> Callable[[Prepared, np.ndarray], Callable[[], Any]]:
-    def make(prepared: Prepared, members: np.ndarray) -> Callable[[], Any]:
-        problem = prepared.problem(signs, np.full(signs.size, 1.0), members)
+def _epoch(signs: np.ndarray) -> Callable[[AdditiveRows, np.ndarray], Callable[[], Any]]:
+    def make(prepared: AdditiveRows, members: np.ndarray) -> Callable[[], Any]:
+        problem = prepared.problem(signs[members], np.ones(members.size), members)
         cores = iter(
             [core_solver(problem, 0, True) for _ in range(_ROUNDS if members.size > _FEW_ROWS else _ROUNDS_OF_FEW)]
         )
@@ -165,7 +165,7 @@ def _epoch(signs: np.ndarray) -> Callable[[Prepared, np.ndarray], Callable[[], A
     return make
 
 
-def _predict(prepared: Prepared, members: np.ndarray) -> Callable[[], Any]:
+def _predict(prepared: AdditiveRows, members: np.ndarray) -> Callable[[], Any]:
     assert prepared.data.row_start is not None
     n_rows, columns = members.size, prepared.data.columns
     stop = int(prepared.data.row_start[n_rows])

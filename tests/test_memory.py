@@ -42,9 +42,9 @@ def test_problems_and_centres_count():
     wide = rows(2_000_000)
     assert AdditiveSVC().fit(wide, Y).score(wide, Y) == 1.0
     many = sp.vstack([wide] * 20, format="csr")
-    with pytest.raises(ValueError, match="AdditiveSVC takes about"):
+    with pytest.raises(ValueError, match="a fit takes about"):
         AdditiveSVC().fit(many, np.arange(80) % 40)
-    with pytest.raises(ValueError, match="NystromSVC takes about"):
+    with pytest.raises(ValueError, match="a fit takes about"):
         NystromSVC().fit(sp.vstack([many] * 10, format="csr"), np.tile(Y, 200))
 
 

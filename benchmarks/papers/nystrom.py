@@ -73,7 +73,7 @@ def _table(page: Page, name: str, data: Dataset, verdicts: list[str]) -> tuple[f
     start = time.perf_counter()
     model = _ours(1.0, 1.0).set_params(gamma="scale", tol=0.01).choose(splits[0][0], splits[0][2])
     seconds = time.perf_counter() - start
-    gamma, C = float(model.gamma), float(model.C)
+    gamma, C = float(model.gamma_), float(model.C_)
     page.add(
         f"### {name.upper()}, ours",
         f"`choose` tried {model.scores_.shape[0]} γ × {model.scores_.shape[1]} C × 5 folds in {seconds:.1f} s: "

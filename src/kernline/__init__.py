@@ -1,10 +1,10 @@
 """Kernel SVMs at the cost of linear ones, with a model you can look at."""
 
 import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from . import analysis, datasets, export, feature_maps, io, kernels, tables
+    from . import analysis, datasets, export, feature_maps, io, kernels, losses, solvers, tables, training
     from .estimators.additive import AdditiveSVC
     from .estimators.additive_cv import AdditiveSVCCV
     from .estimators.budgeted import BudgetedSVC
@@ -32,7 +32,9 @@ __all__ = [
     "load",
     "losses",
     "save",
+    "solvers",
     "tables",
+    "training",
 ]
 
 # Where a public name lives; one that is not here is a module. Loaded when asked for, so that the command line starts
@@ -49,7 +51,7 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> Any:
+def __getattr__(name: str) -> object:
     if name in _HOMES:
         value = getattr(importlib.import_module(f".{_HOMES[name]}", __name__), name)
     elif name in __all__:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 Array: TypeAlias = NDArray[np.float64]
 Floats: TypeAlias = NDArray[np.float32]
 Indices: TypeAlias = NDArray[np.int64]
+Integers: TypeAlias = NDArray[np.integer]
 Numbers: TypeAlias = NDArray[Any]
 """Of any number type: values as the user gave them, codes of one or two bytes."""
 Labels: TypeAlias = NDArray[Any]
@@ -31,8 +32,14 @@ class SparseMatrix(Protocol):
     def nnz(self) -> int:
         """Number of stored values."""
 
+    def sum(self, axis: int | None = ..., dtype: DTypeLike = ...) -> Numbers:
+        """Sums of rows (axis 1), of columns (0) or of all."""
+
     def toarray(self) -> Numbers:
         """A dense copy."""
+
+    def tocsc(self) -> CSCMatrix:
+        """The same matrix in CSC format."""
 
     def tocsr(self) -> CSRMatrix:
         """The same matrix in CSR format."""
@@ -42,13 +49,32 @@ class CSRMatrix(SparseMatrix, Protocol):
     """A matrix or array of scipy.sparse in CSR format."""
 
     data: Numbers
-    indices: NDArray[Any]
-    indptr: NDArray[Any]
+    indices: Numbers
+    indptr: Numbers
 
-    def __getitem__(self, rows: slice | NDArray[Any]) -> CSRMatrix: ...
+    def __getitem__(self, rows: slice | Numbers | tuple[slice, list[int]]) -> CSRMatrix: ...
 
     def astype(self, dtype: DTypeLike, copy: bool = ...) -> CSRMatrix:
         """The same matrix of another number type."""
+
+    def multiply(self, other: CSRMatrix) -> CSRMatrix:
+        """The element-wise product."""
+
+    def __matmul__(self, other: Numbers | CSRMatrix) -> Numbers | CSRMatrix: ...
+
+    def __rmatmul__(self, other: Numbers) -> Numbers: ...
+
+    @property
+    def T(self) -> CSCMatrix:
+        """The transpose."""
+
+
+class CSCMatrix(SparseMatrix, Protocol):
+    """A matrix or array of scipy.sparse in CSC format."""
+
+    data: Numbers
+    indices: Numbers
+    indptr: Numbers
 
 
 MatrixLike: TypeAlias = ArrayLike | SparseMatrix
@@ -57,6 +83,6 @@ Matrix: TypeAlias = Numbers | CSRMatrix
 """X once it is validated."""
 
 
-def is_sparse(X: object) -> TypeIs[CSRMatrix]:
-    """Whether a validated X is a CSR matrix, and not an array."""
+def is_sparse(X: object) -> TypeIs[SparseMatrix]:
+    """Whether X is of scipy.sparse. A validated X is then a CSR matrix, otherwise an array."""
     return bool(sp.issparse(X))

@@ -3,24 +3,25 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
-from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted
 
 from . import kernels, tables, validation
+from .array_types import Labels, Matrix, MatrixLike, is_sparse
 from .encoding import ColumnRange, Encoder
 from .estimators.fitting import in_one_step
-from .estimators.nystrom import KERNEL_CONSTRAINTS, fit_map
-from .estimators.training import random_of
+from .estimators.nystrom import KERNEL_CONSTRAINTS
 from .landmarks import pairwise
-from .landmarks.points import precision_of
+from .landmarks.points import Values, precision_of
+from .landmarks.settings import LandmarkSettings
 from .memory import COLUMN_BYTES, check_width
-from .sklearn_compat import Interval, StrOptions, check_feature_names_in, fit_context
+from .randomness import RandomState, random_of
+from .sklearn_compat import Constraints, Interval, StrOptions, Tags, check_feature_names_in, fit_context
 from .tables.explicit import explicit_pair
 from .threads import thread_count
 
@@ -58,7 +59,7 @@ class AdditiveKernelMap(TransformerMixin, BaseEstimator):
     True
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+    _parameter_constraints: ClassVar[Constraints] = {
         "kernel": [StrOptions(set(kernels.BY_NAME) - {"linear"}), kernels.AdditiveKernel],
         "method": [StrOptions(set(_METHODS))],
         "n_components": [Interval(Integral, 1, 255, closed="both")],
@@ -77,17 +78,17 @@ class AdditiveKernelMap(TransformerMixin, BaseEstimator):
 
     @fit_context(prefer_skip_nested_validation=True)
     @in_one_step
-    def fit(self, X: Any, y: Any = None) -> AdditiveKernelMap:
+    def fit(self, X: MatrixLike, y: ArrayLike | None = None) -> AdditiveKernelMap:
         """Learn the range of each column."""
-        X = validation.validated(self, X)
+        rows = validation.validated(self, X)
         kernel = kernels.get(self.kernel)
-        check_width(self, X, COLUMN_BYTES)
-        found = ColumnRange.of(X)
-        validation.check_values(self, found, kernel, "max", sparse=sp.issparse(X))
+        check_width(rows, COLUMN_BYTES)
+        found = ColumnRange.of(rows)
+        validation.check_values(found, kernel, "max", validation.Names.of(self), sparse=is_sparse(rows))
         pair = self._pair(kernel)
         assert isinstance(pair.read, tables.DenseTable)
         self._features = pair.read.as_rows()
-        self._encoder = Encoder.fit(X, pair, column_range=found, kernel=kernel)
+        self._encoder = Encoder.fit(rows, pair, column_range=found, kernel=kernel)
         self.n_components_ = self._features.shape[1]
         return self
 
@@ -107,7 +108,7 @@ class AdditiveKernelMap(TransformerMixin, BaseEstimator):
             return tables.QuantisedIntersection(self.n_components).build(kernel)
         return _hats_map(kernel, self.n_components)
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: MatrixLike) -> Matrix:
         """Return the mapped data, sparse where X is: (n_samples, n_features · n_components_)."""
         check_is_fitted(self)
         X = validation.check_new_data(self, X, self._encoder)
@@ -122,13 +123,13 @@ class AdditiveKernelMap(TransformerMixin, BaseEstimator):
         mapped[rows[:, None], places] = features
         return mapped
 
-    def get_feature_names_out(self, input_features: Any = None) -> NDArray[Any]:
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> Labels:
         """Return a name for each new feature: the old one's, and its number."""
         check_is_fitted(self)
         names = check_feature_names_in(self, input_features)
         return np.asarray([f"{name}_{k}" for name in names for k in range(self.n_components_)], dtype=object)
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.positive_only = True
@@ -179,19 +180,19 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     True
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = KERNEL_CONSTRAINTS
+    _parameter_constraints: ClassVar[Constraints] = KERNEL_CONSTRAINTS
 
     def __init__(
         self,
-        kernel: Any = "rbf",
+        kernel: pairwise.KernelLike = "rbf",
         gamma: float | str = "scale",
         *,
-        basis: Any = "kmeans",
+        basis: str | MatrixLike = "kmeans",
         n_basis: int | None = None,
         degree: float = 3.0,
         coef0: float = 1.0,
         n_jobs: int | None = None,
-        random_state: Any = 0,
+        random_state: RandomState = 0,
     ) -> None:
         self.kernel = kernel
         self.gamma = gamma
@@ -204,21 +205,22 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     @fit_context(prefer_skip_nested_validation=True)
     @in_one_step
-    def fit(self, X: Any, y: Any = None) -> NystromMap:
+    def fit(self, X: MatrixLike, y: ArrayLike | None = None) -> NystromMap:
         """Choose the landmarks, and factorise the kernel between them."""
         number = None
         if self._asks_for_labels():
-            X, y = validation.validated(self, X, y)
-            check_classification_targets(y)
-            number = validation.check_classes(self, y)[1]
+            rows, labels = validation.validated_with_labels(self, X, y)
+            number = validation.check_classes(self, labels)[1]
         else:
-            X = validation.validated(self, X)
-        self._map = fit_map(self, X, number, random_of(self), self.gamma)
+            rows = validation.validated(self, X)
+        kernel = pairwise.get(self.kernel, self.degree, self.coef0)
+        settings = LandmarkSettings(kernel, self.gamma, self.basis, self.n_basis, thread_count(self.n_jobs))
+        self._map = settings.fit_map(rows, number, random_of(self.random_state), validation.Names.of(self))
         self.basis_, self.root_ = self._map.points.X, self._map.root
         self.gamma_, self.n_dropped_ = self._map.kernel.gamma, self._map.n_dropped
         return self
 
-    def transform(self, X: Any) -> NDArray[Any]:
+    def transform(self, X: MatrixLike) -> Values:
         """Return z of every row, (n_samples, n_landmarks): float32 where X is, else float64."""
         check_is_fitted(self)
         X = validation.check_new_rows(self, X, self._map.kernel.nonnegative_for)
@@ -231,7 +233,7 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
     def _n_features_out(self) -> int:
         return self._map.width
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.positive_only = bool(pairwise.get(self.kernel).nonnegative_for)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from . import _core
-from .array_types import Array
+from .array_types import Array, CSRMatrix, Matrix, MatrixLike, is_sparse
 from .sources import plain_array, with_own_indices
 from .threads import thread_count
 
@@ -21,56 +21,56 @@ if TYPE_CHECKING:
 _BLOCK_WORK = 5_000_000
 
 
-def gram_matrix(kernel: AdditiveKernel, X: Any, Y: Any = None) -> Array:
+def gram_matrix(kernel: AdditiveKernel, X: MatrixLike, Y: MatrixLike | None = None) -> Array:
     """K(X, Y) exactly, for dense or sparse X and Y."""
     from sklearn.metrics.pairwise import check_pairwise_arrays  # slow to import, and training needs none of it
 
-    is_same = Y is None or Y is X
-    X = with_own_indices(X)
-    X, Y = check_pairwise_arrays(X, X if is_same else with_own_indices(Y), accept_sparse="csr", dtype=np.float64)
+    own_X = with_own_indices(X)
+    own_Y = own_X if Y is None or Y is X else with_own_indices(Y)
+    A, B = check_pairwise_arrays(own_X, own_Y, accept_sparse="csr", dtype=np.float64)
     if kernel.nonnegative:
-        _check_nonnegative(kernel, X)
-        _check_nonnegative(kernel, Y)
-    if sp.issparse(X) or sp.issparse(Y):
-        X, Y = canonical_csr(X), canonical_csr(Y)
+        _check_nonnegative(kernel, A)
+        _check_nonnegative(kernel, B)
+    if is_sparse(A) or is_sparse(B):
+        A, B = canonical_csr(A), canonical_csr(B)
     if kernel.native_name == "linear":
-        return _product(X, Y)
+        return _product(A, B)
     if kernel.native_name == "hellinger":
-        return _product(np.sqrt(X), np.sqrt(Y))
-    out = np.empty((X.shape[0], Y.shape[0]))
+        return _product(np.sqrt(A), np.sqrt(B))
+    out = np.empty((A.shape[0], B.shape[0]))
     if kernel.native_name is None:
-        _fill_by_formula(kernel, X, Y, out)
-    elif sp.issparse(X):
-        _fill_sparse(kernel, kernel.native_name, X, Y, out)
+        _fill_by_formula(kernel, A, B, out)
+    elif is_sparse(A):
+        _fill_sparse(kernel, kernel.native_name, A, B, out)
     else:
-        _fill_dense(kernel, kernel.native_name, X, Y, out)
+        _fill_dense(kernel, kernel.native_name, A, B, out)
     return out
 
 
-def _check_nonnegative(kernel: AdditiveKernel, X: Any) -> None:
-    values = X.data if sp.issparse(X) else X
+def _check_nonnegative(kernel: AdditiveKernel, X: Matrix) -> None:
+    values = X.data if is_sparse(X) else X
     if values.size and values.min() < 0.0:
         raise ValueError(f"{kernel.name} needs non-negative values; the minimum given is {values.min():.6g}.")
 
 
-def _product(X: Any, Y: Any) -> Array:
+def _product(X: sp.csr_array | Array, Y: sp.csr_array | Array) -> Array:
     product = X @ Y.T
-    return np.asarray(product.toarray() if sp.issparse(product) else product)
+    return np.asarray(product.toarray() if is_sparse(product) else product)
 
 
-def canonical_csr(X: Any) -> sp.csr_array:
+def canonical_csr(X: Matrix) -> CSRMatrix:
     """CSR with contiguous arrays and each column once per row: duplicate entries are summed.
 
     X must have passed `with_own_indices`.
     """
-    X = sp.csr_array(X)
-    if not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
-    if not (X.data.flags.c_contiguous and X.indices.flags.c_contiguous and X.indptr.flags.c_contiguous):
-        arrays = (np.ascontiguousarray(part) for part in (X.data, X.indices, X.indptr))
-        X = sp.csr_array(tuple(arrays), shape=X.shape)
-    return X
+    found = sp.csr_array(X)
+    if not found.has_canonical_format:
+        found = found.copy()
+        found.sum_duplicates()
+    arrays = (found.data, found.indices, found.indptr)
+    if all(part.flags.c_contiguous for part in arrays):
+        return found
+    return sp.csr_array(tuple(np.ascontiguousarray(part) for part in arrays), shape=found.shape)
 
 
 def _blocks(n_rows: int, work_a_row: int, n_threads: int) -> list[slice]:
@@ -104,11 +104,11 @@ def _fill_sparse(kernel: AdditiveKernel, name: str, X: sp.csr_array, Y: sp.csr_a
         _core.gram_sparse(name, _p(kernel), X.shape[1], *points_x, *points_y, out[rows], threads)
 
 
-def _fill_by_formula(kernel: AdditiveKernel, X: Any, Y: Any, out: Array) -> None:
+def _fill_by_formula(kernel: AdditiveKernel, X: Matrix, Y: Matrix, out: Array) -> None:
     """For user-defined kernels: k(0, v) = 0, so a column contributes only where both rows have a value."""
-    X, Y = sp.csc_array(X), sp.csc_array(Y)
+    by_column = sp.csc_array(X), sp.csc_array(Y)
     out.fill(0.0)
     for j in range(X.shape[1]):
-        x, y = X[:, [j]].tocoo(), Y[:, [j]].tocoo()
+        x, y = (part[:, [j]].tocoo() for part in by_column)
         if x.nnz and y.nnz:
             out[np.ix_(x.row, y.row)] += kernel.scalar(x.data[:, None], y.data[None, :])

@@ -13,12 +13,12 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .array_types import Array
+from .array_types import Array, MatrixLike
 from .gram import gram_matrix
 
 
@@ -49,7 +49,7 @@ class AdditiveKernel:
         """What the core's loop needs from each value alone, computed once per value instead of once per pair."""
         return u
 
-    def __call__(self, X: Any, Y: Any = None) -> Array:
+    def __call__(self, X: MatrixLike, Y: MatrixLike | None = None) -> Array:
         """Return the exact Gram matrix, (rows of X) × (rows of Y); dense or sparse input."""
         return gram_matrix(self, X, Y)
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
+
+from .array_types import CSRMatrix, Matrix, is_sparse
 
 try:
     import resource
@@ -100,7 +100,7 @@ def check_memory(what: str, needed: float, remedy: str) -> None:
         )
 
 
-def check_width(estimator: Any, X: Any, bytes_a_column: float, n_columns: int | None = None) -> None:
+def check_width(X: Matrix, bytes_a_column: float, n_columns: int | None = None) -> None:
     """Refuse X if a fit takes more memory than there is, and tell which row has the last column.
 
     One number too large in a sparse file is enough for that. `n_columns` are those of the solver, if there are more
@@ -111,17 +111,17 @@ def check_width(estimator: Any, X: Any, bytes_a_column: float, n_columns: int | 
         return
     where = ""
     terms = f" ({n_columns:,} with one for each level)" if n_columns and n_columns > X.shape[1] else ""
-    if sp.issparse(X) and X.nnz:
+    if is_sparse(X) and X.nnz:
         where = (
             f" The last one in use, the {X.indices.max() + 1:,}th, is in row {_row_of_last(X) + 1:,} of {X.shape[0]:,}."
         )
     raise ValueError(
-        f"X has {X.shape[1]:,} columns{terms}, for which {type(estimator).__name__} takes about "
+        f"X has {X.shape[1]:,} columns{terms}, for which a fit takes about "
         f"{needed / 2**30:.3g} GB, and the machine has {machine_bytes() / 2**30:.3g}.{where} If that is no mistake, "
         "lower the number of columns: sklearn.feature_extraction.FeatureHasher does it for sparse data."
     )
 
 
-def _row_of_last(X: Any) -> int:
+def _row_of_last(X: CSRMatrix) -> int:
     """The first row with the largest column number."""
     return int(np.searchsorted(X.indptr, X.indices.argmax(), side="right")) - 1

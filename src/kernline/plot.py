@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING
 
 from .analysis import GradientCurve
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
-def gradient_curves(curves: Mapping[str, GradientCurve], ax: Any = None) -> Any:
+
+def gradient_curves(curves: Mapping[str, GradientCurve], ax: Axes | None = None) -> Axes:
     """Draw g_j and its approximations, labelled by name."""
     ax = ax if ax is not None else _new_axes()
     first = next(iter(curves.values()))
@@ -24,7 +27,7 @@ def gradient_curves(curves: Mapping[str, GradientCurve], ax: Any = None) -> Any:
 _STYLES = ("k--", "C0-", "C3:", "C2-.")
 
 
-def _new_axes() -> Any:
+def _new_axes() -> Axes:
     try:
         import matplotlib.pyplot as plt
     except ImportError as error:

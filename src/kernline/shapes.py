@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import difflib
 import operator
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 
 from . import _core
-from .array_types import Array
-from .encoding import Encoder, TableTerm
+from .array_types import Array, Floats, Indices, Labels, Matrix, MatrixLike
+from .encoding import EncodedData, Encoder, TableTerm
 from .encoding.terms import column_values
 from .native import decision, native_table, slots_of, weights_in
 from .sklearn_compat import check_feature_names
@@ -34,10 +33,10 @@ class ShapeFunctions:
 
     encoder: Encoder
     table: Table
-    weights: NDArray[np.float32]
+    weights: Floats
     intercepts: Array
-    feature_names_in_: NDArray[Any] | None = None
-    _slots: NDArray[np.float32] = field(init=False, repr=False, compare=False)
+    feature_names_in_: Labels | None = None
+    _slots: Floats = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         """Arrange the weights as the core reads them; `weights` becomes a view of that, so that an edit is seen."""
@@ -47,7 +46,7 @@ class ShapeFunctions:
 
     @classmethod
     def of_slots(
-        cls, encoder: Encoder, table: Table, slots: NDArray[np.float32], shape: tuple[int, ...], intercepts: Array
+        cls, encoder: Encoder, table: Table, slots: Floats, shape: tuple[int, ...], intercepts: Array
     ) -> ShapeFunctions:
         """Return the curves of weights of this `shape` that are arranged already; they are not copied."""
         shapes = cls.__new__(cls)
@@ -55,7 +54,7 @@ class ShapeFunctions:
         shapes.__dict__.update(encoder=encoder, table=table, weights=weights, intercepts=intercepts, _slots=slots)
         return shapes
 
-    def with_names(self, names: NDArray[Any] | None) -> ShapeFunctions:
+    def with_names(self, names: Labels | None) -> ShapeFunctions:
         """Return the same curves, not copied, of features with these names."""
         named = type(self).__new__(type(self))
         named.__dict__.update(self.__dict__, feature_names_in_=names)
@@ -72,10 +71,10 @@ class ShapeFunctions:
             parts.append(f"named {shown}{', …' if self.n_features > _NAMES_SHOWN else ''}")
         return f"ShapeFunctions({', '.join(parts)})"
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         return {key: value for key, value in self.__dict__.items() if key != "_slots"}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: dict[str, object]) -> None:
         self.__dict__.update(state)
         self.__post_init__()
 
@@ -102,10 +101,17 @@ class ShapeFunctions:
         learnt += [axis.points for axis in axes]
         return self.weights.nbytes + self.intercepts.nbytes + sum(array.nbytes for array in learnt)
 
-    def decision(self, X: Any, n_threads: int = 1) -> Array:
-        """f(x) of every row (validated CSR or array) and problem, a block of rows at a time; no codes are kept."""
-        out = np.empty((X.shape[0], self.n_problems))
+    def decision(self, X: Matrix | EncodedData, n_threads: int = 1) -> Array:
+        """f(x) of every row and problem. Rows (validated CSR or array) are encoded in blocks, and no codes are kept.
+
+        X may also be rows that the model's encoder has encoded.
+        """
         slots, intercepts = self._slots, np.ascontiguousarray(self.intercepts, dtype=np.float64)
+        if isinstance(X, EncodedData):
+            payload = self.encoder.payload
+            data = X if payload is None else replace(X, payload=payload.compute(X.cells, write=False))
+            return decision(data, self.table, slots, intercepts, n_threads)
+        out = np.empty((X.shape[0], self.n_problems))
         if self.encoder.grid is not None and all(term.native for term in self.encoder.terms):
             table = native_table(self.table)
             for rows, source in sources(X):
@@ -161,7 +167,7 @@ class ShapeFunctions:
         curve[has_cell] = self._scores(number, column[has_cell], u[has_cell])
         return curve
 
-    def _scores(self, number: int, column: NDArray[np.int64], u: Array) -> Array:
+    def _scores(self, number: int, column: Indices, u: Array) -> Array:
         """φ(u) · W of these columns of a term."""
         cells = self.encoder.quantised(u)
         if self.encoder.payload is not None:
@@ -169,14 +175,14 @@ class ShapeFunctions:
         weights = self.weights[:, self.encoder.term_start[number] + column].astype(np.float64)
         return np.einsum("nk,pnk->np", self.table.vectors(cells), weights)
 
-    def importance(self, X: Any) -> Array:
+    def importance(self, X: MatrixLike) -> Array:
         """How much each function moves the score over the rows of X: a standard deviation, (n_functions, n_problems).
 
         The columns of X are checked as `predict` checks them: their number, and their names in order if both have any.
         """
         check_feature_names(self, X, reset=False)
         finite = "allow-nan" if self.encoder.nan_columns.size else True
-        columns: Any = check_array(
+        columns = check_array(
             with_own_indices(X), accept_sparse="csc", dtype=np.float64, input_name="X", ensure_all_finite=finite
         )
         if columns.shape[1] != self.n_features:
@@ -212,7 +218,7 @@ class ShapeFunctions:
             raise ValueError(f"evaluate: no feature {name!r}. {hint}")
         return names.index(name)
 
-    def _check_column(self, j: int, values: Any) -> None:
+    def _check_column(self, j: int, values: ArrayLike) -> None:
         """Refuse a column of pandas, or of a like library, that has the name of another feature."""
         names = getattr(values, "columns", [getattr(values, "name", None)])
         if self.feature_names_in_ is None or len(names) != 1 or names[0] is None:

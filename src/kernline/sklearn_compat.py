@@ -5,7 +5,11 @@ Tried with scikit-learn 1.8 and 1.9.
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
+
 from sklearn.base import _fit_context as fit_context
+from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 from sklearn.utils.validation import _check_feature_names as check_feature_names
 from sklearn.utils.validation import _check_feature_names_in as check_feature_names_in
@@ -20,11 +24,16 @@ except ImportError:  # before 1.9
         """Stands in where scikit-learn has no callbacks."""
 
 
+# What a parameter may be, by name.
+Constraints: TypeAlias = Mapping[str, Sequence[object]]
+
 __all__ = [
     "CallbackSupportMixin",
+    "Constraints",
     "Interval",
     "Options",
     "StrOptions",
+    "Tags",
     "check_feature_names",
     "check_feature_names_in",
     "check_sample_weight",

@@ -6,10 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from . import _core
+from .array_types import Matrix, MatrixLike, Numbers, SparseMatrix, is_sparse
 
 # Number types the core reads; others are converted, a small block at a time.
 _READ = {np.dtype(kind) for kind in ("?", "u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8", "f2", "f4", "f8")}
@@ -17,23 +16,26 @@ _READ = {np.dtype(kind) for kind in ("?", "u1", "i1", "u2", "i2", "u4", "i4", "u
 _CALL_VALUES, _CONVERTED_VALUES = 16_000_000, 1_000_000
 
 
-def row_blocks(X: Any, values: int = _CONVERTED_VALUES) -> Iterator[slice]:
+def row_blocks(X: Matrix, values: int = _CONVERTED_VALUES) -> Iterator[slice]:
     """Rows of about so many values, at least one."""
-    stored = X.nnz if sp.issparse(X) else X.size
+    stored = X.nnz if is_sparse(X) else X.size
     step = max(1, values * X.shape[0] // max(1, stored))
     for begin in range(0, X.shape[0], step):
         yield slice(begin, min(begin + step, X.shape[0]))
 
 
-def with_own_indices(X: Any) -> Any:
+def with_own_indices(X: MatrixLike) -> MatrixLike:
     """Return a sparse X whose index arrays belong to us alone and are checked; anything else as it is.
 
     SciPy and the core's loops use column numbers and offsets unchecked. A caller's thread that writes to them during a
     fit would make the process read and write outside its memory, so they are copied before they are checked: 4 or 8
     bytes per value. The values stay where they are: whatever is written to those can only change a result.
     """
-    if not sp.issparse(X):
-        return X
+    return _with_own_indices(X) if is_sparse(X) else X
+
+
+def _with_own_indices(X: Any) -> SparseMatrix:
+    """The same for a sparse X; what it has depends on its format."""
     if X.format == "coo" and X.ndim == 2:
         return type(X)((plain_array(X.data), (_own_array(X.row), _own_array(X.col))), shape=X.shape)
     if X.format not in ("csr", "csc", "bsr") or X.ndim != 2:
@@ -51,12 +53,12 @@ def with_own_indices(X: Any) -> Any:
     return type(X)((values, indices, indptr), shape=X.shape)
 
 
-def _own_array(array: NDArray[Any]) -> NDArray[Any]:
+def _own_array(array: Numbers) -> Numbers:
     return np.array(array, dtype=array.dtype.newbyteorder("="), order="C")
 
 
 # SciPy's check_format passes offsets that end with 0 or less, and differences that overflow.
-def _check_offsets(indptr: NDArray[Any], n_rows: int, n_values: int) -> None:
+def _check_offsets(indptr: Numbers, n_rows: int, n_values: int) -> None:
     if indptr.shape != (n_rows + 1,) or indptr.dtype.kind != "i":
         raise ValueError(
             f"sparse X: indptr must hold {n_rows + 1} integers, one more than the matrix has rows (of CSC: columns); "
@@ -69,7 +71,7 @@ def _check_offsets(indptr: NDArray[Any], n_rows: int, n_values: int) -> None:
         )
 
 
-def _check_columns(indices: NDArray[Any], n_columns: int) -> None:
+def _check_columns(indices: Numbers, n_columns: int) -> None:
     if indices.dtype.kind not in "iu" or indices.ndim != 1:
         raise ValueError(f"sparse X: indices must be a vector of integers; it is of type {indices.dtype}.")
     if indices.size and not 0 <= indices.min() <= indices.max() < n_columns:
@@ -79,7 +81,7 @@ def _check_columns(indices: NDArray[Any], n_columns: int) -> None:
         )
 
 
-def plain_array(values: NDArray[Any]) -> NDArray[Any]:
+def plain_array(values: Numbers) -> Numbers:
     """Return the array itself, or a copy if it is misaligned or of foreign byte order, which the core does not read.
 
     Fields of packed records and buffers read from an odd offset are misaligned.
@@ -89,11 +91,11 @@ def plain_array(values: NDArray[Any]) -> NDArray[Any]:
     return np.require(values, dtype=values.dtype.newbyteorder("="), requirements=["A"])
 
 
-def sources(X: Any) -> Iterator[tuple[slice, Any]]:
+def sources(X: Matrix) -> Iterator[tuple[slice, _core.Source]]:
     """Blocks of rows of X (CSR or 2-d array), each with the core's view of it."""
-    read = X.dtype in _READ and (X.data if sp.issparse(X) else X).flags.aligned
+    read = X.dtype in _READ and (X.data if is_sparse(X) else X).flags.aligned
     blocks = row_blocks(X, _CALL_VALUES if read else _CONVERTED_VALUES)
-    if not sp.issparse(X):
+    if not is_sparse(X):
         for rows in blocks:
             yield rows, _core.Source.dense(X[rows] if read else X[rows].astype(np.float64))
         return
@@ -108,7 +110,7 @@ def sources(X: Any) -> Iterator[tuple[slice, Any]]:
             yield rows, _core.Source.csr(start - start[0], indices[entries], data, X.shape[1])
 
 
-def value_range(X: Any, n_threads: int = 1) -> tuple[float, float, bool]:
+def value_range(X: Matrix, n_threads: int = 1) -> tuple[float, float, bool]:
     """Return the least and the largest stored value, zero at least, and whether all are finite."""
     low, high, finite = 0.0, 0.0, True
     for _, source in sources(X):

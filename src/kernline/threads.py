@@ -8,11 +8,14 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import suppress
 from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
 from weakref import WeakSet
 
 from joblib import effective_n_jobs
 from threadpoolctl import ThreadpoolController
+
+if TYPE_CHECKING:
+    from threadpoolctl import LibController
 
 Result = TypeVar("Result")
 Arguments = ParamSpec("Arguments")
@@ -47,7 +50,7 @@ class _OneThread:
         self.user_api = user_api
         self.lock = threading.RLock()
         self.users: WeakSet[_User] = WeakSet()
-        self.original: list[tuple[Any, int]] | None = None
+        self.original: list[tuple[LibController, int]] | None = None
 
     def enter(self, user: _User) -> None:
         try:
@@ -105,7 +108,7 @@ class _OneThread:
             self._restore()
 
 
-def _set_threads(library: Any, n_threads: int | None) -> None:
+def _set_threads(library: LibController, n_threads: int | None) -> None:
     if n_threads is None:
         return
     library.set_num_threads(n_threads)

@@ -7,17 +7,17 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
-import scipy.sparse as sp
-from numpy.typing import NDArray
-from sklearn.utils import check_array
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+from sklearn.utils import check_array, check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, validate_data
 
-from .array_types import Array
-from .encoding import ColumnRange, Encoder, TermSpec
+from .array_types import Array, Indices, Labels, Matrix, MatrixLike, is_sparse
+from .encoding import ColumnRange, EncodedData, Encoder, TermSpec
 from .encoding.terms import check_columns, nan_columns, replaced_columns
 from .gram import canonical_csr
 from .kernels import BY_NAME, AdditiveKernel
@@ -29,13 +29,34 @@ from .threads import thread_count
 LARGEST_VALUE, SMALLEST_VALUE = 1e150, 1e-150
 # With at most this many classes, y is taken for labels without a warning.
 _MANY_CLASSES = 50
+# What every X may be.
+_OPTIONS = {"accept_sparse": "csr", "accept_large_sparse": True, "dtype": "numeric"}
 _INFINITE = (float("inf"), float("-inf"))
 # The length of a row of which float32 still holds the squared distances.
 LARGEST_IN_SQUARE = 1e18
 
 
+class Names(NamedTuple):
+    """The names that messages mention: that of the estimator, and those of the columns, if they have any."""
+
+    estimator: str | None = None
+    columns: Labels | None = None
+
+    @classmethod
+    def of(cls, estimator: BaseEstimator) -> Names:
+        """Those of an estimator that has validated its X."""
+        return cls(type(estimator).__name__, getattr(estimator, "feature_names_in_", None))
+
+    def column(self, j: int) -> str:
+        """Name or number of a column."""
+        return repr(str(self.columns[j])) if self.columns is not None else str(j)
+
+
+NO_NAMES = Names()
+
+
 @contextmanager
-def kernel_hint(kernel: Any, remedy: str) -> Iterator[None]:
+def kernel_hint(kernel: object, remedy: str) -> Iterator[None]:
     """Add to the error of a parameter which estimator has the kernel asked for, if it is one that is not additive."""
     try:
         yield
@@ -50,44 +71,77 @@ def kernel_hint(kernel: Any, remedy: str) -> Iterator[None]:
 
 
 def check_training_data(
-    estimator: Any, X: Any, y: Any, sample_weight: Any, *, reset: bool = True
-) -> tuple[Any, NDArray[Any], Array | None]:
-    """X (CSR or array), y and the weights; rows of weight zero are left out. Without `reset`, X is more of the same."""
-    terms = terms_of(estimator)
+    estimator: BaseEstimator,
+    X: MatrixLike,
+    y: ArrayLike,
+    sample_weight: ArrayLike | None,
+    terms: Sequence[TermSpec] = (),
+    *,
+    reset: bool = True,
+) -> tuple[Matrix, Labels, Array | None]:
+    """X (CSR or array), y and the weights; rows of weight zero are left out. Without `reset`, X is more of the same.
+
+    `terms` are those besides numbers that the estimator fits.
+    """
     missing = nan_columns(terms)
-    X, y = validated(estimator, X, y, reset=reset, ensure_all_finite="allow-nan" if missing.size else True)
-    check_classification_targets(y)
-    check_columns(terms, X.shape[1])
+    finite = "allow-nan" if missing.size else True
+    rows, labels = validated_with_labels(estimator, X, y, reset=reset, ensure_all_finite=finite)
+    check_columns(terms, rows.shape[1])
     if missing.size:
-        _check_missing(estimator, X, missing)
+        _check_missing(rows, missing, Names.of(estimator))
+    weight, kept = _checked_weight(sample_weight, rows)
+    return (rows, labels, weight) if kept is None else (rows[kept], labels[kept], weight)
+
+
+def check_encoded(
+    estimator: BaseEstimator, data: EncodedData, y: ArrayLike, sample_weight: ArrayLike | None
+) -> tuple[EncodedData, Labels, Array | None]:
+    """As `check_training_data`, for rows that are encoded already. The columns have no names then."""
+    if data.encoder is None:
+        raise ValueError("X: the rows do not know their encoder. Pass what kernline.io.read(encoder=) returns.")
+    labels: Labels = column_or_1d(y, warn=True)
+    check_consistent_length(data, labels)
+    check_classification_targets(labels)
+    estimator.n_features_in_ = data.encoder.n_features
+    vars(estimator).pop("feature_names_in_", None)  # of a former fit
+    weight, kept = _checked_weight(sample_weight, data)
+    return (data, labels, weight) if kept is None else (data[kept], labels[kept], weight)
+
+
+def _checked_weight(sample_weight: ArrayLike | None, X: Matrix | EncodedData) -> tuple[Array | None, Indices | None]:
+    """The weights that are not zero, and their rows if some are zero."""
     if sample_weight is None:
-        return X, y, None
-    weight = check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
-    kept = weight > 0.0
-    if not kept.any():
+        return None, None
+    shape_and_type = np.broadcast_to(0.0, (X.shape[0], 1))  # all that scikit-learn looks at
+    weight: Array = check_sample_weight(sample_weight, shape_and_type, dtype=np.float64, ensure_non_negative=True)
+    kept = np.flatnonzero(weight > 0.0)
+    if not kept.size:
         raise ValueError("sample_weight: every weight is zero, so no sample is left to fit on.")
-    return (X, y, weight) if kept.all() else (X[kept], y[kept], weight[kept])
+    return (weight, None) if kept.size == weight.size else (weight[kept], kept)
 
 
-def terms_of(estimator: Any) -> Sequence[TermSpec]:
-    """The terms that an estimator fits besides numbers."""
-    specs: Sequence[TermSpec] = estimator._terms() if hasattr(estimator, "_terms") else ()
-    return specs
-
-
-def check_new_data(estimator: Any, X: Any, encoder: Encoder) -> Any:
+def check_new_data(estimator: BaseEstimator, X: MatrixLike, encoder: Encoder) -> Matrix:
     """X to predict on, with the columns of the fit, as it can be encoded."""
-    X = _new_rows(estimator, X)
-    check_encodable(estimator, X, encoder, thread_count(getattr(estimator, "n_jobs", None)))
-    return X
+    rows = _new_rows(estimator, X)
+    check_encodable(rows, encoder, thread_count(getattr(estimator, "n_jobs", None)), Names.of(estimator))
+    return rows
 
 
-def check_encodable(estimator: Any, X: Any, encoder: Encoder, n_threads: int) -> None:
+def check_new_encoded(data: EncodedData, encoder: Encoder) -> EncodedData:
+    """Encoded rows to predict on; they must be of the model's own encoder, or an equal one."""
+    if data.encoder is None or not data.encoder.equals(encoder):
+        raise ValueError(
+            "X was encoded by another encoder than that of this model. Read it with encoder=model.shapes_.encoder."
+        )
+    return data
+
+
+def check_encodable(X: Matrix, encoder: Encoder, n_threads: int, names: Names = NO_NAMES) -> None:
     """Refuse values that the encoder has no code for."""
-    low, high = _number_range(estimator, X, encoder, n_threads)
+    low, high = _number_range(X, encoder, n_threads, names)
     if encoder.nonnegative_for and low < 0.0:
-        _refuse_negative(estimator, ColumnRange.of(X).without(replaced_columns(encoder.terms)), encoder.nonnegative_for)
-    if sp.issparse(X) and not encoder.keeps_zeros:
+        _refuse_negative(ColumnRange.of(X).without(replaced_columns(encoder.terms)), encoder.nonnegative_for, names)
+    if is_sparse(X) and not encoder.keeps_zeros:
         why = "columns with negative values, in which zero is not the lowest"
         if encoder.terms:
             why = "columns in which zero is a category, or not the lowest value"
@@ -98,50 +152,50 @@ def check_encodable(estimator: Any, X: Any, encoder: Encoder, n_threads: int) ->
         raise ValueError(f"kernel='linear' takes values up to {LARGEST_VALUE:g}; X holds {max(-low, high):.6g}.")
 
 
-def _number_range(estimator: Any, X: Any, encoder: Encoder, n_threads: int) -> tuple[float, float]:
-    """The least and the largest value among the numbers. All must be finite, but for NaN that has a weight."""
+def _number_range(X: Matrix, encoder: Encoder, n_threads: int, names: Names) -> tuple[float, float]:
+    """The least and the largest value among the numbers. All must be finite, except NaN that has a weight."""
     if not encoder.terms:
-        return _finite_range(estimator, X, n_threads)
+        return _finite_range(X, n_threads, names)
     assert_all_finite(X, allow_nan=bool(encoder.nan_columns.size), input_name="X")
-    _check_missing(estimator, X, encoder.nan_columns)
+    _check_missing(X, encoder.nan_columns, names)
     found = ColumnRange.of(X, n_threads).without(replaced_columns(encoder.terms))
     return float(found.minimum.min(initial=0.0)), float(found.maximum.max(initial=0.0))
 
 
-def _check_missing(estimator: Any, X: Any, allowed: NDArray[np.int64]) -> None:
+def _check_missing(X: Matrix, allowed: Indices, names: Names) -> None:
     """Refuse NaN in columns that have no weight for it."""
-    if sp.issparse(X):
+    if is_sparse(X):
         found = np.unique(X.indices[np.isnan(X.data)])
     else:
         found = np.flatnonzero(np.any([np.isnan(X[rows]).any(axis=0) for rows in row_blocks(X)], axis=0))
     others = np.setdiff1d(found, allowed)
     if others.size:
         raise ValueError(
-            f"Input X contains NaN in column {_column_name(estimator, int(others[0]))}, which has no weight for "
+            f"Input X contains NaN in column {names.column(int(others[0]))}, which has no weight for "
             "missing values. Fill it in, for example by sklearn.impute.SimpleImputer."
         )
 
 
-def check_new_rows(estimator: Any, X: Any, nonnegative_for: str) -> Any:
+def check_new_rows(estimator: BaseEstimator, X: MatrixLike, nonnegative_for: str) -> Matrix:
     """X to compare with landmarks, with the columns of the fit; the kernel named refuses negative values."""
-    X = _new_rows(estimator, X)
-    check_rows(estimator, X, nonnegative_for)
-    return X
+    rows = _new_rows(estimator, X)
+    check_rows(rows, nonnegative_for, thread_count(estimator.n_jobs), Names.of(estimator))
+    return rows
 
 
-def check_new_points(estimator: Any, X: Any) -> Any:
+def check_new_points(estimator: BaseEstimator, X: MatrixLike) -> Matrix:
     """X to predict on by float32 distances, with the columns of the fit."""
-    X = _new_rows(estimator, X)
-    check_squares(estimator, X)
-    return X
+    rows = _new_rows(estimator, X)
+    check_squares(rows, thread_count(estimator.n_jobs), Names.of(estimator))
+    return rows
 
 
-def check_squares(estimator: Any, X: Any) -> float:
-    """Refuse values whose squared distances float32 does not hold; returns the largest magnitude."""
-    largest = max(map(abs, _finite_range(estimator, X, thread_count(estimator.n_jobs))))
+def check_squares(X: Matrix, n_threads: int, names: Names = NO_NAMES) -> float:
+    """Refuse values whose squared distances do not fit into float32; returns the largest magnitude."""
+    largest = max(map(abs, _finite_range(X, n_threads, names)))
     if largest * np.sqrt(X.shape[1]) > LARGEST_IN_SQUARE:
         raise ValueError(
-            f"{type(estimator).__name__} takes values up to about {LARGEST_IN_SQUARE / np.sqrt(X.shape[1]):.1g}; "
+            f"{names.estimator} takes values up to about {LARGEST_IN_SQUARE / np.sqrt(X.shape[1]):.1g}; "
             f"X holds {largest:.6g}. Rescale it, for example by sklearn.preprocessing.StandardScaler."
         )
     return largest
@@ -156,55 +210,69 @@ def check_not_tiny(largest: float) -> None:
         )
 
 
-def check_rows(estimator: Any, X: Any, nonnegative_for: str) -> float:
+def check_rows(X: Matrix, nonnegative_for: str, n_threads: int = 1, names: Names = NO_NAMES) -> float:
     """Refuse values that cannot be compared with landmarks; returns the largest magnitude."""
-    low, high = _finite_range(estimator, X, thread_count(getattr(estimator, "n_jobs", None)))
+    low, high = _finite_range(X, n_threads, names)
     if nonnegative_for and low < 0.0:
-        _refuse_negative(estimator, ColumnRange.of(X), nonnegative_for, "Shift the column, or use kernel='rbf'.")
+        _refuse_negative(ColumnRange.of(X), nonnegative_for, names, "Shift the column, or use kernel='rbf'.")
     if max(-low, high) > LARGEST_VALUE:
         raise ValueError(f"Values up to {LARGEST_VALUE:g} can be compared; X holds {max(-low, high):.6g}. Rescale it.")
     return max(-low, high)
 
 
-def _new_rows(estimator: Any, X: Any) -> Any:
-    """X with the columns of the fit; its values are still to be looked at."""
+def _new_rows(estimator: BaseEstimator, X: MatrixLike) -> Matrix:
+    """X with the columns of the fit; its values are not checked yet."""
     return validated(estimator, X, reset=False, ensure_all_finite=False)
 
 
-def _finite_range(estimator: Any, X: Any, n_threads: int) -> tuple[float, float]:
+def _finite_range(X: Matrix, n_threads: int, names: Names) -> tuple[float, float]:
     """The least and the largest value, in one pass over X where scikit-learn's checks would be three."""
     low, high, finite = value_range(X, n_threads)
     if not finite:
-        assert_all_finite(X, estimator_name=type(estimator).__name__ if estimator is not None else None, input_name="X")
+        assert_all_finite(X, estimator_name=names.estimator, input_name="X")
     return low, high
 
 
-def validated(estimator: Any, X: Any, y: Any = "no_validation", **options: Any) -> Any:
-    """X, or X and y, checked by scikit-learn's `validate_data`; X is CSR or an array in the form the core takes.
-
-    Index arrays are copied first, so that no other thread can change them once they are checked.
-    """
-    options = {"accept_sparse": "csr", "accept_large_sparse": True, "dtype": "numeric"} | options
-    found = validate_data(estimator, with_own_indices(X), y, **options)
-    return (canonical(found[0]), found[1]) if isinstance(found, tuple) else canonical(found)
+def validated(estimator: BaseEstimator, X: MatrixLike, **options: object) -> Matrix:
+    """X checked by scikit-learn's `validate_data`: CSR or an array, in the form the core takes."""
+    return canonical(validate_data(estimator, _own_rows(estimator, X), **_OPTIONS | options))
 
 
-def canonical(X: Any) -> Any:
+def validated_with_labels(
+    estimator: BaseEstimator, X: MatrixLike, y: ArrayLike | None, **options: object
+) -> tuple[Matrix, Labels]:
+    """As `validated`, with class labels y."""
+    rows, labels = validate_data(estimator, _own_rows(estimator, X), y, **_OPTIONS | options)
+    check_classification_targets(labels)
+    return canonical(rows), labels
+
+
+def _own_rows(estimator: BaseEstimator, X: MatrixLike) -> MatrixLike:
+    """X with index arrays that are copied before they are checked, so that no other thread can change them later."""
+    if isinstance(X, EncodedData):
+        raise TypeError(
+            f"{type(estimator).__name__} takes values, not the codes of an encoder. Read the file without encoder=."
+        )
+    own: MatrixLike = with_own_indices(X)
+    return own
+
+
+def canonical(X: Matrix) -> Matrix:
     """X in the form the core takes: see `canonical_csr` and `plain_array`."""
-    if not sp.issparse(X):
+    if not is_sparse(X):
         return plain_array(X)
     # SciPy does not support sparse float16: slices of such rows fail.
     return canonical_csr(X.astype(np.float32) if X.dtype == np.float16 else X)
 
 
-def check_values(estimator: Any, found: ColumnRange, kernel: AdditiveKernel, scale: str, *, sparse: bool) -> None:
+def check_values(found: ColumnRange, kernel: AdditiveKernel, scale: str, names: Names, *, sparse: bool) -> None:
     """Refuse values the kernel is not defined for, naming a column."""
     if kernel.nonnegative and scale == "max":
-        _refuse_negative(estimator, found, kernel.name)
+        _refuse_negative(found, kernel.name, names)
     if sparse and scale != "max" and found.minimum.min(initial=0.0) < 0.0:
         raise ValueError(
             f"Negative values in data: scale={scale!r} keeps the zeros of a sparse matrix, and "
-            f"{_lowest_column(estimator, found)}. Pass a dense array (X.toarray())."
+            f"{_lowest_column(found, names)}. Pass a dense array (X.toarray())."
         )
     largest = np.maximum(np.abs(found.minimum), np.abs(found.maximum))
     if kernel.name == "linear":
@@ -213,27 +281,27 @@ def check_values(estimator: Any, found: ColumnRange, kernel: AdditiveKernel, sca
         worst = int(largest.argmax())
         raise ValueError(
             f"kernel={kernel.name!r} with scale={scale!r} takes values up to {LARGEST_VALUE:g}; column "
-            f"{_column_name(estimator, worst)} has magnitude {largest[worst]:.6g}. Rescale it, or pass scale='rank'."
+            f"{names.column(worst)} has magnitude {largest[worst]:.6g}. Rescale it, or pass scale='rank'."
         )
 
 
 def _refuse_negative(
-    estimator: Any,
     found: ColumnRange,
     kernel_name: str,
+    names: Names,
     remedy: str = "Pass scale='minmax' or scale='rank', or use kernel='linear'.",
 ) -> None:
     if found.minimum.min(initial=0.0) < 0.0:
-        lowest = _lowest_column(estimator, found)
+        lowest = _lowest_column(found, names)
         raise ValueError(f"Negative values in data: {kernel_name} needs values >= 0, and {lowest}. {remedy}")
 
 
-def _lowest_column(estimator: Any, found: ColumnRange) -> str:
+def _lowest_column(found: ColumnRange, names: Names) -> str:
     lowest = int(found.minimum.argmin())
-    return f"column {_column_name(estimator, lowest)} has minimum {found.minimum[lowest]:.6g}"
+    return f"column {names.column(lowest)} has minimum {found.minimum[lowest]:.6g}"
 
 
-def check_classes(estimator: Any, y: NDArray[Any]) -> tuple[NDArray[Any], NDArray[np.int64]]:
+def check_classes(estimator: BaseEstimator, y: Labels) -> tuple[Labels, Indices]:
     """The classes in order, and each sample's class number."""
     classes, number = np.unique(y, return_inverse=True)
     if classes.size < 2:
@@ -244,7 +312,7 @@ def check_classes(estimator: Any, y: NDArray[Any]) -> tuple[NDArray[Any], NDArra
     return classes, number
 
 
-def check_class_list(estimator: Any, classes: Any) -> NDArray[Any]:
+def check_class_list(estimator: BaseEstimator, classes: ArrayLike) -> Labels:
     """The `classes` of partial_fit, in order. Values that y cannot have are refused."""
     values = check_array(classes, ensure_2d=False, dtype=None, ensure_all_finite=False, input_name="classes")
     missing = [value for value in values.ravel().tolist() if value is None or value != value or value in _INFINITE]
@@ -254,7 +322,7 @@ def check_class_list(estimator: Any, classes: Any) -> NDArray[Any]:
     return check_classes(estimator, values)[0]
 
 
-def ask_about_many_classes(classes: NDArray[Any], n_rows: int) -> None:
+def ask_about_many_classes(classes: Labels, n_rows: int) -> None:
     """Warn when y does not look like class labels."""
     if classes.size > max(_MANY_CLASSES, n_rows // 10):
         warnings.warn(
@@ -265,7 +333,7 @@ def ask_about_many_classes(classes: NDArray[Any], n_rows: int) -> None:
         )
 
 
-def check_known_classes(classes: NDArray[Any], y: NDArray[Any]) -> NDArray[np.int64]:
+def check_known_classes(classes: Labels, y: Labels) -> Indices:
     """Return each sample's class number, of classes named beforehand."""
     unknown = np.setdiff1d(y, classes)
     if unknown.size:
@@ -274,11 +342,6 @@ def check_known_classes(classes: NDArray[Any], y: NDArray[Any]) -> NDArray[np.in
             f"Those are: {classes.tolist()}."
         )
     return np.searchsorted(classes, y)
-
-
-def _column_name(estimator: Any, j: int) -> str:
-    names = getattr(estimator, "feature_names_in_", None)
-    return repr(str(names[j])) if names is not None else str(j)
 
 
 def level_of_caller() -> int:

@@ -12,7 +12,6 @@ from sklearn.preprocessing import OneHotEncoder
 from kernline import AdditiveSVC, AdditiveSVCCV, kernels, tables
 from kernline.encoding import Encoder, TermSpec, register
 from kernline.encoding.terms import CategoryTerm, MissingTerm
-from kernline.estimators.training import Labelled, prepare
 from kernline.io.rows import EncodedRows
 from kernline.shapes import ShapeFunctions
 from kernline.solvers import DualCD
@@ -35,8 +34,8 @@ BY_METHOD = pytest.mark.parametrize("params", METHODS.values(), ids=METHODS)
 
 
 def problem_of(model, X, y):
-    data = Labelled.of(model, X, y, None)
-    return prepare(model, model.kernel, data.X, data.weight, 0).problem(np.where(y == 1, 1.0, -1.0), np.ones(len(y)))
+    data = model._labelled(X, y, None)
+    return model._rows(data, model.kernel, seed=0).problem(np.where(y == 1, 1.0, -1.0), np.ones(len(y)))
 
 
 def gram(problem):

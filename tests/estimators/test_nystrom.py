@@ -288,7 +288,7 @@ class TestSVC:
     @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
     def test_features_made_in_blocks_give_the_same_optimum(self, digits, loss, monkeypatch):
         X, y = digits
-        monkeypatch.setattr("kernline.estimators.nystrom._BLOCK_VALUES", 60 * 200)  # nine blocks
+        monkeypatch.setattr("kernline.estimators.landmark_problems._BLOCK_VALUES", 60 * 200)  # nine blocks
         options = {"C": 10.0, "loss": loss, "n_basis": 60, "tol": 1e-4, "random_state": 0}
         stored, blocks = (NystromSVC(store_features=flag, **options).fit(X, y) for flag in (True, False))
         assert (blocks.dual_gap_ <= 1e-4 * blocks.objective_).all()
@@ -441,10 +441,11 @@ class TestChoose:
         model = NystromSVC(n_basis=50, random_state=0)
         assert model.choose(X, y, gamma=[0.01, 1.0, 100.0], C=[0.1, 1.0, 10.0], cv=3) is model
         assert model.scores_.shape == (3, 3, 3)
-        assert model.gamma == model.gamma_ == 1.0
-        assert model.C in (0.1, 1.0, 10.0)
+        assert (model.gamma, model.C) == ("scale", 1.0)
+        assert model.gamma_ == 1.0
+        assert model.C_ in (0.1, 1.0, 10.0)
         assert model.best_score_ == pytest.approx(np.nanmax(model.scores_.mean(axis=2)))
-        again = NystromSVC(gamma=1.0, C=model.C, n_basis=50, random_state=0).fit(X, y)
+        again = NystromSVC(gamma=1.0, C=model.C_, n_basis=50, random_state=0).fit(X, y)
         assert np.array_equal(again.decision_function(X), model.decision_function(X))
 
     def test_scores_are_those_of_fits_on_the_folds(self, moons):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -16,6 +16,9 @@ from .errors import UsageError
 from .model_output import model_file, save_model
 from .output import Output
 from .watch import watched
+
+if TYPE_CHECKING:
+    from .searching import Search
 
 
 def cv(
@@ -78,7 +81,7 @@ def cv(
 
 def search(
     out: Output,
-    searched: Any,
+    searched: Search,
     reading: Reading,
     data: str,
     weights: list[str],
@@ -93,13 +96,11 @@ def search(
     if weights:
         searched.model.set_params(class_weight=estimators.class_weights(weights, content.y))
     with watched(out, searched.model, keep=False):
-        record, lines = searched.run(content)
+        found = searched.run(content)
+    record, lines = found.record, found.lines
     if best_C:
-        lines.append(
-            "Best C = {C:g}  CV accuracy = {percent:g}%".format(
-                percent=100.0 * record["best"]["score"], **record["best"]
-            )
-        )
+        percent = 100.0 * float(found.best["score"])
+        lines.append(f"Best C = {found.best['C']:g}  CV accuracy = {percent:g}%")
     if path is not None:
         save_model(searched.model, content, path)
         record["model"] = str(path)
@@ -109,19 +110,16 @@ def search(
 
 def searcher(
     cls: Any, names: list[Any], Cs: Any, folds: int, scoring: str | None, given: dict[str, Any], extra: list[str]
-) -> Any:
-    """The search for C that an estimator has."""
-    from .searching import AdditiveSearch, BudgetSearch, LandmarkSearch
-
-    Cs = sorted(set(Cs)) if Cs else None
-    if cls.__name__ == "BudgetedSVC":
-        return BudgetSearch(estimators.build(cls, given, extra), Cs or [0.1, 1.0, 10.0, 100.0], folds, scoring)
-    if cls.__name__ == "NystromSVC":
-        if len(names) > 1:
-            raise UsageError("cv takes one kernel by landmarks at a time.")
-        kernel = names[0] if names else None
-        return LandmarkSearch(estimators.build(cls, given | {"kernel": kernel}, extra), Cs, folds, scoring)
+) -> Search:
+    """The search of an estimator."""
     import kernline
 
-    given |= {"kernel": names if len(names) > 1 else names[0] if names else None, "Cs": Cs, "cv": folds}
-    return AdditiveSearch(estimators.build(kernline.AdditiveSVCCV, given | {"scoring": scoring}, extra))
+    from .searching import Search
+
+    Cs = sorted(set(Cs)) if Cs else None
+    kernel = names if len(names) > 1 else names[0] if names else None
+    if cls is kernline.AdditiveSVC:
+        cls, given = kernline.AdditiveSVCCV, given | {"Cs": Cs, "cv": folds, "scoring": scoring}
+    elif len(names) > 1:
+        raise UsageError("cv takes one kernel by landmarks at a time.")
+    return Search(estimators.build(cls, given | {"kernel": kernel}, extra), Cs, folds, scoring)

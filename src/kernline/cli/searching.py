@@ -1,110 +1,133 @@
-"""Cross-validation as ``cv`` and ``train`` run it: the estimators search, this reports what they found."""
+"""The search of ``cv`` and ``train -C``: which estimator searches, and how the result is reported."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, TypeAlias
 
 from .output import table
 
-Found = tuple[dict[str, Any], list[str]]
+if TYPE_CHECKING:
+    from ..estimators.additive_cv import AdditiveSVCCV
+    from ..estimators.budgeted import BudgetedSVC
+    from ..estimators.nystrom import NystromSVC
+    from ..estimators.search import SearchResult
+    from ..io.reading import Data
+
+Setting: TypeAlias = dict[str, str | float]
+Record: TypeAlias = dict[str, object]
+
+_BUDGETED_CS = [0.1, 1.0, 10.0, 100.0]
 
 
 @dataclass(frozen=True)
-class AdditiveSearch:
-    """C and the kernel, by AdditiveSVCCV."""
+class Found:
+    """The settings of a search: the best with its score, all that were tried, and those that were skipped."""
 
-    model: Any
+    best: Setting
+    tried: list[Setting]
+    skipped: list[Setting]
 
-    def run(self, content: Any) -> Found:
-        """Search, and refit to all rows."""
-        model = self.model.fit(content.X, content.y)
-        kernels = model.kernel if isinstance(model.kernel, list) else [model.kernel]
-        means = model.scores_.mean(axis=2)
-        tried = [
-            {"kernel": kernel, "C": C, "score": means[k, c]}
-            for k, kernel in enumerate(kernels)
-            for c, C in enumerate(model.Cs_)
-        ]
-        best = {"kernel": model.kernel_, "C": model.C_, "score": model.best_score_}
-        return _report(tried, best)
+    @property
+    def record(self) -> Record:
+        """For --json."""
+        return {"best": self.best, "tried": self.tried, "skipped": self.skipped}
+
+    @property
+    def lines(self) -> list[str]:
+        """For people."""
+        lines = table(list(self.best), [[_short(value) for value in row.values()] for row in self.tried])
+        if self.skipped:
+            lines.append("Not tried, because the scores had fallen for three C in a row:")
+            lines += [f"  {_text(row)}" for row in self.skipped]
+        best = {name: value for name, value in self.best.items() if name != "score"}
+        lines.append(f"Cross Validation Score = {self.best['score']:.4f} ({_text(best)})")
+        return lines
 
 
 @dataclass(frozen=True)
-class LandmarkSearch:
-    """C and gamma, by NystromSVC.choose."""
+class Search:
+    """A search over C, and over the other parameter that the estimator can search."""
 
-    model: Any
+    model: AdditiveSVCCV | NystromSVC | BudgetedSVC
     Cs: list[float] | None
     folds: int
     scoring: str | None
 
-    def run(self, content: Any) -> Found:
-        """Search, and refit to all rows."""
-        gamma = self.model.gamma
-        gammas = None if gamma == "scale" else [gamma]
-        model = self.model.choose(content.X, content.y, gammas, self.Cs, cv=self.folds, scoring=self.scoring)
-        means = model.scores_.mean(axis=2)
-        tried = [
-            {"gamma": gamma, "C": C, "score": means[g, c]}
-            for g, gamma in enumerate(model.gammas_)
-            for c, C in enumerate(model.Cs_)
-        ]
-        return _report(tried, {"gamma": model.gamma, "C": model.C, "score": model.best_score_})
+    def run(self, data: Data) -> Found:
+        """Search, and refit the model to all rows with the best settings."""
+        from ..estimators.additive_cv import AdditiveSVCCV
+        from ..estimators.nystrom import NystromSVC
 
+        if isinstance(self.model, AdditiveSVCCV):
+            return _found("kernel", self._kernels(self.model, data))
+        if isinstance(self.model, NystromSVC):
+            return _found("gamma", self._gammas(self.model, data))
+        return _found("", self._costs(self.model, data))
 
-@dataclass(frozen=True)
-class BudgetSearch:
-    """C of a BudgetedSVC, which has no search of its own, by scikit-learn's."""
+    def _kernels(self, model: AdditiveSVCCV, data: Data) -> SearchResult[str]:
+        from ..estimators.search import SearchResult
 
-    model: Any
-    Cs: list[float]
-    folds: int
-    scoring: str | None
+        model.fit(data.X, data.y)
+        return SearchResult(list(map(str, model._kernels())), model.Cs_, model.scores_)
 
-    def run(self, content: Any) -> Found:
-        """Search, and refit to all rows."""
+    def _gammas(self, model: NystromSVC, data: Data) -> SearchResult[float]:
+        from ..estimators.search import SearchResult
+
+        gammas = None if model.gamma == "scale" else [model.gamma]
+        model.choose(data.X, data.y, gammas, self.Cs, cv=self.folds, scoring=self.scoring)
+        return SearchResult(model.gammas_.tolist(), model.Cs_, model.scores_)
+
+    def _costs(self, model: BudgetedSVC, data: Data) -> SearchResult[str]:
+        """By scikit-learn: a fit on a budget has no path of C to follow."""
+        import numpy as np
         from sklearn.base import clone
         from sklearn.model_selection import GridSearchCV
 
-        search = GridSearchCV(clone(self.model), {"C": self.Cs}, cv=self.folds, scoring=self.scoring, refit=False)
-        search.fit(content.X, content.y)
-        self.model.set_params(**search.best_params_).fit(content.X, content.y)
-        means = search.cv_results_["mean_test_score"]
-        tried = [{"C": C, "score": float(score)} for C, score in zip(self.Cs, means, strict=True)]
-        return _report(tried, {"C": self.model.C, "score": float(search.best_score_)})
+        from ..estimators.search import SearchResult
+
+        Cs = np.array(self.Cs or _BUDGETED_CS)
+        grid = GridSearchCV(clone(model), {"C": Cs}, cv=self.folds, scoring=self.scoring, refit=False)
+        results = grid.fit(data.X, data.y).cv_results_
+        scores = np.column_stack([results[f"split{fold}_test_score"] for fold in range(self.folds)])
+        found = SearchResult([""], Cs, scores[None])
+        model.set_params(C=found.best_C).fit(data.X, data.y)
+        return found
 
 
-def validated(model: Any, content: Any, folds: int, seed: int) -> Found:
+def validated(model: NystromSVC, data: Data, folds: int, seed: int) -> tuple[Record, list[str]]:
     """The accuracy of one model by cross-validation: every row is predicted once, by a model that has not seen it."""
     from sklearn.model_selection import StratifiedKFold, cross_val_predict
 
     split = StratifiedKFold(folds, shuffle=True, random_state=seed)
-    labels = cross_val_predict(model, content.X, content.y, cv=split)
-    correct, rows = int((labels == content.y).sum()), len(content.y)
-    record = {"accuracy": correct / rows, "correct": correct, "rows": rows, "folds": folds}
+    labels = cross_val_predict(model, data.X, data.y, cv=split)
+    correct, rows = int((labels == data.y).sum()), len(data.y)
+    record: Record = {"accuracy": correct / rows, "correct": correct, "rows": rows, "folds": folds}
     return record, [f"Cross Validation Accuracy = {100.0 * correct / rows:g}%"]
 
 
-def _report(grid: list[dict[str, Any]], best: dict[str, Any]) -> Found:
-    """The record and the lines of a search; a score that is not a number marks what was not tried."""
-    tried = [row for row in grid if row["score"] == row["score"]]
-    skipped = [_setting(row) for row in grid if row["score"] != row["score"]]
-    lines = table(list(best), [[_short(value) for value in row.values()] for row in tried])
-    if skipped:
-        lines.append("Not tried, as the scores had fallen for three C in a row:")
-        lines += [f"  {_text(setting)}" for setting in skipped]
-    lines.append(f"Cross Validation Score = {best['score']:.4f} ({_text(_setting(best))})")
-    return {"best": best, "tried": tried, "skipped": skipped}, lines
+def _found(parameter: str, result: SearchResult[str] | SearchResult[float]) -> Found:
+    """The settings that were searched; a score that is NaN marks what was not tried."""
+
+    def setting(value: str | float, C: float) -> Setting:
+        return {parameter: value, "C": C} if parameter else {"C": C}
+
+    values: list[str | float] = list(result.values)
+    value, c = result.best
+    found = Found(setting(values[value], float(result.Cs[c])) | {"score": result.best_score}, [], [])
+    for value, means in enumerate(result.means.tolist()):
+        for C, score in zip(result.Cs.tolist(), means, strict=True):
+            here = setting(values[value], C)
+            if score == score:
+                found.tried.append(here | {"score": score})
+            else:
+                found.skipped.append(here)
+    return found
 
 
-def _setting(row: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in row.items() if name != "score"}
-
-
-def _text(setting: dict[str, Any]) -> str:
+def _text(setting: Setting) -> str:
     return ", ".join(f"{name} = {_short(value)}" for name, value in setting.items())
 
 
-def _short(value: Any) -> str:
+def _short(value: str | float) -> str:
     return value if isinstance(value, str) else f"{value:.4g}"

@@ -1,16 +1,13 @@
-"""ColumnRange: what an encoder has to know of each column of the training data."""
+"""ColumnRange: what an encoder needs to know of each column of the training data."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
-from numpy.typing import NDArray
 
 from .. import _core
-from ..array_types import Array
+from ..array_types import Array, Indices, Matrix, is_sparse
 from ..sources import sources
 
 
@@ -23,18 +20,18 @@ class ColumnRange:
 
     minimum: Array
     maximum: Array
-    n_nonzero: NDArray[np.int64]
-    row_nonzero: NDArray[np.int64]
+    n_nonzero: Indices
+    row_nonzero: Indices
 
     @classmethod
-    def of(cls, X: Any, n_threads: int = 1) -> ColumnRange:
+    def of(cls, X: Matrix, n_threads: int = 1) -> ColumnRange:
         """Look at every value once."""
         n_rows, n_features = X.shape
         minimum, maximum = np.full(n_features, np.inf), np.full(n_features, -np.inf)
         n_nonzero, row_nonzero = np.zeros(n_features, dtype=np.int64), np.zeros(n_rows, dtype=np.int64)
         for rows, source in sources(X):
             _core.column_range(source, minimum, maximum, n_nonzero, row_nonzero[rows], n_threads)
-        if sp.issparse(X):
+        if is_sparse(X):
             has_zero = n_nonzero < n_rows
             minimum[has_zero] = np.minimum(minimum[has_zero], 0.0)
             maximum[has_zero] = np.maximum(maximum[has_zero], 0.0)
@@ -47,7 +44,7 @@ class ColumnRange:
         """Share of cells that are not zero."""
         return float(self.n_nonzero.sum()) / max(1, n_rows * self.n_nonzero.size)
 
-    def without(self, columns: NDArray[np.int64]) -> ColumnRange:
+    def without(self, columns: Indices) -> ColumnRange:
         """Return the range with 0 to 0, and no non-zeros, in some columns: those that are not numbers."""
         if not columns.size:
             return self

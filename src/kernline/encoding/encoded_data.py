@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .. import _core
+from ..array_types import Indices, Numbers
 from ..caching import cached_property
+
+if TYPE_CHECKING:
+    from .encoder import Encoder
 
 
 @dataclass(frozen=True)
@@ -21,15 +25,18 @@ class EncodedData:
 
     - dense: `cells` is (n_rows, n_columns), uint8, uint16 or float32
     - sparse codes: `cells` holds words column << code_bits | code, and `row_start` the n_rows + 1 offsets
-    - sparse values: `cells` float32, with `columns` beside it, and perhaps a `payload`, a row of float32 a cell
+    - sparse values: `cells` float32, with `columns` beside it, and perhaps a `payload`, a row of float32 per cell
+
+    `encoder` is the one that the rows are from, None for plain features.
     """
 
     shape: tuple[int, int]
-    cells: NDArray[Any]
-    row_start: NDArray[np.int64] | None = None
-    columns: NDArray[Any] | None = None
+    cells: Numbers
+    row_start: Indices | None = None
+    columns: Numbers | None = None
     code_bits: int = 8
     payload: NDArray[np.float32] | None = None
+    encoder: Encoder | None = field(default=None, repr=False)
 
     @property
     def n_rows(self) -> int:
@@ -58,7 +65,7 @@ class EncodedData:
         return sum(array.nbytes for array in arrays if array is not None)
 
     @cached_property
-    def native(self) -> Any:
+    def native(self) -> _core.Rows:
         """The core's view of the rows."""
         if self.row_start is None:
             if self.cells.dtype == np.float32:
@@ -70,7 +77,24 @@ class EncodedData:
             return _core.Rows.sparse_values(self.row_start, self.columns, self.cells, self.n_columns)
         return _core.Rows.packed(self.row_start, self.cells, self.n_columns, self.code_bits)
 
-    def entries(self) -> tuple[NDArray[np.int64], NDArray[Any], NDArray[Any]]:
+    def __getitem__(self, rows: slice | NDArray[np.integer]) -> EncodedData:
+        """Some of the rows, as a copy or a view."""
+        if self.row_start is None:
+            cells = self.cells[rows]
+            return replace(self, shape=(len(cells), self.n_columns), cells=cells)
+        begin, count = self.row_start[:-1][rows], np.diff(self.row_start)[rows]
+        row_start = np.append(0, np.cumsum(count))
+        kept = np.arange(row_start[-1]) + np.repeat(begin - row_start[:-1], count)
+        return replace(
+            self,
+            shape=(count.size, self.n_columns),
+            cells=self.cells[kept],
+            row_start=row_start,
+            columns=None if self.columns is None else self.columns[kept],
+            payload=None if self.payload is None else self.payload[kept],
+        )
+
+    def entries(self) -> tuple[Indices, Numbers, Numbers]:
         """Return offsets of the rows, and columns and cells (codes, values or payloads) of their non-zeros."""
         if self.row_start is None:
             csr = sp.csr_array(self.cells)
@@ -80,7 +104,7 @@ class EncodedData:
         shift, mask = self.cells.dtype.type(self.code_bits), self.cells.dtype.type((1 << self.code_bits) - 1)
         return self.row_start, (self.cells >> shift).astype(np.int64), (self.cells & mask).astype(np.int64)
 
-    def with_cells(self, added: list[tuple[NDArray[np.int64], NDArray[Any]]]) -> EncodedData:
+    def with_cells(self, added: list[tuple[Indices, Numbers]]) -> EncodedData:
         """Return the rows with more cells: pairs of a column for each row (-1 for none) and a cell for each row."""
         if self.row_start is None:
             cells = self.cells.copy()
@@ -111,5 +135,5 @@ class EncodedData:
         row_start, columns, cells = replace(self, payload=None).entries()
         return sp.csr_array((cells, columns, row_start), shape=self.shape)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         return {key: value for key, value in self.__dict__.items() if key != "native"}

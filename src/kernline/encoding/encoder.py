@@ -25,20 +25,22 @@ No float copy of the data is made: it is read in place. Codes do not depend on t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from itertools import accumulate
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .. import _core
-from ..array_types import Array
+from ..array_types import Array, Floats, Indices, Matrix, is_sparse
+from ..array_types import Numbers as Values
 from ..caching import cached_property
 from ..kernels import AdditiveKernel
 from ..sources import sources
 from ..tables import CodeGrid, TablePair
+from ..tables.table import Payload
 from .column_range import ColumnRange
 from .encoded_data import EncodedData
 from .ranks import NO_EDGES, rank_edges
@@ -58,6 +60,8 @@ _FARTHEST = np.float32(1e18)
 _ZERO = np.float32(2.0**-31)
 # Kinds of input columns, as the core numbers them: those of other terms are encoded here.
 _NUMBER, _CATEGORY, _OTHER = range(3)
+# What decides the code of a value.
+_LEARNT = ("grid", "offsets", "factors", "edge_start", "edges", "levels", "clips", "payload", "numbers", "terms")
 # Not pickled.
 _CACHED = ("native", "is_number", "functions")
 
@@ -74,13 +78,13 @@ class Encoder:
     offsets: Array  # of each input column, as are factors and edges
     factors: Array
     scales: Array  # s_j of each solver column
-    edge_start: NDArray[np.int64]  # empty unless scale="rank"
+    edge_start: Indices  # empty unless scale="rank"
     edges: Array
     levels: Array
     packed: bool
     clips: bool = True  # to [0, 1]; False for the linear kernel on raw values
     nonnegative_for: str = ""  # the kernel that refuses negative values, if it does
-    payload: Any = None
+    payload: Payload | None = None
     numbers: Numbers | None = None  # how a number becomes u
     terms: tuple[Term, ...] = ()  # all but the numbers
 
@@ -92,7 +96,7 @@ class Encoder:
     @classmethod
     def fit(
         cls,
-        X: Any,
+        X: Matrix,
         pair: TablePair,
         *,
         scale: Scale = "max",
@@ -107,7 +111,7 @@ class Encoder:
         fitted = fit_terms(X, terms)
         replaced = replaced_columns(fitted)
         column_range = (column_range or ColumnRange.of(X, n_threads)).without(replaced)
-        is_linear = scale == "max" and pair.grid is None and pair.payload is None
+        is_linear = _is_linear(scale, pair)
         offsets, factors, scales = _affine(column_range, scale, is_linear, kernel.homogeneous)
         factors[replaced] = 0.0
         edges = NO_EDGES
@@ -130,12 +134,30 @@ class Encoder:
             numbers="rank" if scale == "rank" else "affine",
             terms=fitted,
         )
-        if fitted and sp.issparse(X) and not encoder.keeps_zeros:
+        if fitted and is_sparse(X) and not encoder.keeps_zeros:
             raise ValueError(
                 "A category of a sparse matrix has 0 among its levels, and zeros are not stored. Pass a dense array "
                 "(X.toarray()), or number the levels from 1."
             )
         return encoder
+
+    def suits(self, pair: TablePair, scale: Scale, kernel: AdditiveKernel) -> bool:
+        """Whether rows that it has encoded can be used with these tables: same grid, same scaling of the values."""
+        is_linear = _is_linear(scale, pair)
+        span = np.divide(1.0, self.factors, out=np.zeros_like(self.factors), where=self.factors > 0.0)
+        scales = _scales(span, scale, is_linear, kernel.homogeneous) * (self.factors > 0.0)
+        return (
+            _equal(self.grid, pair.grid)
+            and _equal(self.payload, pair.payload)
+            and self.clips is not is_linear
+            and self.numbers == ("rank" if scale == "rank" else "affine")
+            and (scale == "minmax" or not self.offsets.any())
+            and np.allclose(self.scales[: self.n_features], scales)
+        )
+
+    def equals(self, other: Encoder) -> bool:
+        """Whether it encodes every row as the other does."""
+        return self is other or all(_equal(getattr(self, name), getattr(other, name)) for name in _LEARNT)
 
     @property
     def n_features(self) -> int:
@@ -160,7 +182,7 @@ class Encoder:
         return is_number
 
     @property
-    def nan_columns(self) -> NDArray[np.int64]:
+    def nan_columns(self) -> Indices:
         """Input columns in which NaN has a weight."""
         return nan_columns(self.terms)
 
@@ -200,7 +222,7 @@ class Encoder:
         )
 
     @cached_property
-    def native(self) -> Any:
+    def native(self) -> _core.CodeMap:
         """The core's view of the map from values to codes."""
         grid = self.grid or CodeGrid(np.zeros(1), np.zeros(0))
         arrays = (self.offsets, self.factors, self.edge_start, self.edges, self.levels)
@@ -209,7 +231,7 @@ class Encoder:
             native.set_terms(*self._native_terms())
         return native
 
-    def _native_terms(self) -> tuple[Any, ...]:
+    def _native_terms(self) -> tuple[NDArray[np.uint8], Indices, Indices, Array, Indices, int]:
         """For each input column: its kind, and where the solver columns of its levels and of NaN are."""
         kinds = np.where(self.is_number, _NUMBER, _OTHER).astype(np.uint8)
         first, missing = np.zeros(self.n_features, dtype=np.int64), np.full(self.n_features, -1, dtype=np.int64)
@@ -223,25 +245,28 @@ class Encoder:
         level_start = np.cumsum([0, *(part.size for part in levels)])
         return kinds, first, level_start, np.concatenate(levels), missing, self.n_columns
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         return {key: value for key, value in self.__dict__.items() if key not in _CACHED}
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
+    def __setstate__(self, state: dict[str, object]) -> None:
         self.__dict__.update({"numbers": None, "terms": ()} | state)
         self.__post_init__()
 
     def transform(
-        self, X: Any, *, write: bool = True, column_range: ColumnRange | None = None, n_threads: int = 1
+        self, X: Matrix, *, write: bool = True, column_range: ColumnRange | None = None, n_threads: int = 1
     ) -> EncodedData:
         """Encode X (CSR or 2-d array with the columns of the fit); without `write`, for reading only.
 
         A `column_range` of this X saves counting its non-zeros again.
         """
+        return replace(self._cells(X, write, column_range, n_threads), encoder=self)
+
+    def _cells(self, X: Matrix, write: bool, column_range: ColumnRange | None, n_threads: int) -> EncodedData:
         if self.payload is not None:
             data = self._with_terms(X, self._sparse(X, column_range, n_threads))
             return replace(data, payload=self.payload.compute(data.cells, write=write))
         if self.grid is None and self._keeps_values():
-            if sp.issparse(X):
+            if is_sparse(X):
                 values = _within_reach(X.data, write)
                 return EncodedData(X.shape, values, X.indptr.astype(np.int64, copy=False), X.indices)
             if not self.packed:
@@ -252,7 +277,7 @@ class Encoder:
     def _keeps_values(self) -> bool:
         return not self.terms and not self.clips and bool((self.factors == 1.0).all())
 
-    def _with_terms(self, X: Any, data: EncodedData) -> EncodedData:
+    def _with_terms(self, X: Matrix, data: EncodedData) -> EncodedData:
         """Add the cells of terms that the core does not encode."""
         added = []
         for term, start in zip(self.terms, self.term_start, strict=True):
@@ -274,33 +299,33 @@ class Encoder:
             )
         return column, u
 
-    def quantised(self, u: Array) -> NDArray[Any]:
+    def quantised(self, u: Array) -> Values:
         """The codes of these u in [0, 1], or u itself where values are kept."""
         if self.grid is None:
             return u.astype(np.float32)
         return np.searchsorted(self.thresholds, u.astype(np.float32), side="right")
 
     @property
-    def thresholds(self) -> NDArray[np.float32]:
+    def thresholds(self) -> Floats:
         """The thresholds of the grid as the core compares them with u: code(u) is how many are at or below it."""
         assert self.grid is not None
         return np.maximum(self.grid.thresholds.astype(np.float32), np.nextafter(_ZERO, np.float32(1.0)))
 
-    def _dense(self, X: Any, n_threads: int) -> EncodedData:
+    def _dense(self, X: Matrix, n_threads: int) -> EncodedData:
         cell_type = np.float32 if self.grid is None else np.uint8 if self.grid.code_bits == 8 else np.uint16
         cells = np.zeros((X.shape[0], self.n_columns), dtype=cell_type)
         for rows, source in sources(X):
             _core.encode(self.native, source, cells[rows], n_threads)
         return EncodedData(cells.shape, cells)
 
-    def _sparse(self, X: Any, column_range: ColumnRange | None, n_threads: int) -> EncodedData:
+    def _sparse(self, X: Matrix, column_range: ColumnRange | None, n_threads: int) -> EncodedData:
         """Non-zeros only, packed with their columns where they are codes. Room is made for the non-zeros of X."""
         row_start = np.zeros(X.shape[0] + 1, dtype=np.int64)
         row_start[1:] = self._most_cells(X, column_range, n_threads)
         capacity = int(row_start.sum())
-        columns: NDArray[Any] | None = None
+        columns: Values | None = None
         code_bits, cell_type = (0, np.float32) if self.grid is None else self._word_type(self.grid.code_bits)
-        cells: NDArray[Any] = np.empty(capacity, dtype=cell_type)
+        cells: Values = np.empty(capacity, dtype=cell_type)
         if self.grid is None:
             columns = np.empty(capacity, dtype=np.int32 if self.n_columns < 1 << 31 else np.int64)
         position = 0
@@ -313,9 +338,9 @@ class Encoder:
         columns = columns[:position] if columns is not None else None
         return EncodedData((X.shape[0], self.n_columns), cells[:position], row_start, columns, code_bits=code_bits)
 
-    def _most_cells(self, X: Any, column_range: ColumnRange | None, n_threads: int) -> NDArray[np.int64] | int:
+    def _most_cells(self, X: Matrix, column_range: ColumnRange | None, n_threads: int) -> Indices | int:
         """How many cells each row may have."""
-        if sp.issparse(X):
+        if is_sparse(X):
             return np.diff(X.indptr).astype(np.int64, copy=False)
         if not self.keeps_zeros:
             return self.n_features  # memory that is not written to is not taken
@@ -339,7 +364,7 @@ class Encoder:
         return (bits, np.uint32) if self.n_columns <= 1 << (32 - bits) else (16, np.uint64)
 
 
-def _within_reach(values: NDArray[Any], write: bool) -> NDArray[np.float32]:
+def _within_reach(values: Values, write: bool) -> Floats:
     """Values as they are, but cut off where the core does so (encode.hpp). Those of a fit are far from there."""
     with np.errstate(over="ignore"):
         near = np.require(values, dtype=np.float32, requirements=["C", "A"])
@@ -358,12 +383,29 @@ def _affine(
     with np.errstate(divide="ignore", over="ignore"):
         factors = np.where(span > 0.0, 1.0 / span, 0.0)
     factors[~np.isfinite(factors)] = 0.0  # a column of zeros, or too small to divide by
-    scales = np.ones(n_features)
+    return offsets, factors, _scales(span, scale, is_linear, is_homogeneous)
+
+
+def _scales(span: Array, scale: Scale, is_linear: bool, is_homogeneous: bool) -> Array:
+    """s_j of columns with this span."""
     if is_linear:
-        scales = span**2
-    elif scale == "max" and is_homogeneous:
-        scales = span
-    return offsets, factors, scales
+        return span**2
+    return span if scale == "max" and is_homogeneous else np.ones(span.size)
+
+
+def _is_linear(scale: Scale, pair: TablePair) -> bool:
+    return scale == "max" and pair.grid is None and pair.payload is None
+
+
+def _equal(a: object, b: object) -> bool:
+    """Equality of fitted parts: arrays, plain values, and tuples and dataclasses of these."""
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        return np.array_equal(a, b)
+    if isinstance(a, tuple) and isinstance(b, tuple):
+        return len(a) == len(b) and all(map(_equal, a, b))
+    if is_dataclass(a) and type(a) is type(b):
+        return all(_equal(getattr(a, part.name), getattr(b, part.name)) for part in fields(a))
+    return bool(a == b)
 
 
 def _is_sparse(
@@ -383,7 +425,7 @@ def _unit(column_range: ColumnRange) -> float:
     return 1.0 if 1e-9 < largest < 1e9 or largest == 0.0 else float(largest)
 
 
-def sample_of_values(X: Any, column_range: ColumnRange, scale: Scale, seed: int) -> Array:
+def sample_of_values(X: Matrix, column_range: ColumnRange, scale: Scale, seed: int) -> Array:
     """About 100,000 non-zero u from random rows: for methods that place their knots by the values."""
     if scale == "rank":
         return np.linspace(0.0, 1.0, 1001)[1:]  # ranks are even by construction

@@ -8,13 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ..array_types import Array
+from ..array_types import Array, CSCMatrix, Matrix, Numbers, is_sparse
 
 if TYPE_CHECKING:
     from .column_range import ColumnRange
@@ -33,21 +32,21 @@ NO_EDGES: Edges = (np.zeros(0, dtype=np.int64), np.zeros(0), np.zeros(0))
 
 
 def rank_edges(
-    X: Any, column_range: ColumnRange, width: int, sample_weight: Array | None, seed: int, n_threads: int = 1
+    X: Matrix, column_range: ColumnRange, width: int, sample_weight: Array | None, seed: int, n_threads: int = 1
 ) -> Edges:
     """Where each feature's points begin, their edges and their levels; at most `width` points per feature.
 
     The lowest level, 0, belongs to zero or, where a column has negative values, to its minimum: so that a sparse matrix
     and its dense copy are encoded alike.
     """
-    rows: Any = slice(None)
+    rows: slice | Integers = slice(None)
     if X.shape[0] > _RANK_ROWS:
         rows = np.sort(np.random.default_rng(seed).choice(X.shape[0], _RANK_ROWS, replace=False))
     weight = sample_weight[rows] if sample_weight is not None else None
-    sample = X[rows].tocsc() if sp.issparse(X) else X[rows]
+    sample = X[rows].tocsc() if is_sparse(X) else X[rows]
 
     def points(columns: slice) -> Edges:
-        block = _sparse_block(sample, weight, columns) if sp.issparse(sample) else _dense_block(sample, weight, columns)
+        block = _sparse_block(sample, weight, columns) if is_sparse(sample) else _dense_block(sample, weight, columns)
         is_missing = np.isnan(block.values)
         if is_missing.any():
             block = block.where(~is_missing)
@@ -59,10 +58,10 @@ def rank_edges(
     return _starts(counts), edges, levels
 
 
-def _column_blocks(sample: Any) -> Iterator[slice]:
+def _column_blocks(sample: Numbers | CSCMatrix) -> Iterator[slice]:
     """Consecutive columns, of about so many values together."""
     n_rows, n_columns = sample.shape
-    before = sample.indptr if sp.issparse(sample) else np.arange(n_columns + 1) * n_rows
+    before = sample.indptr if is_sparse(sample) else np.arange(n_columns + 1) * n_rows
     begin = 0
     while begin < n_columns:
         end = int(np.searchsorted(before, before[begin] + _BLOCK_VALUES, side="right")) - 1
@@ -87,7 +86,7 @@ class _Block:
         return _Block(self.values[kept], self.column[kept], self.weight[kept] if self.weight is not None else None)
 
 
-def _dense_block(sample: Any, weight: Array | None, columns: slice) -> _Block:
+def _dense_block(sample: Numbers, weight: Array | None, columns: slice) -> _Block:
     values = np.array(sample[:, columns].T, dtype=np.float64, order="C")
     column = np.repeat(np.arange(values.shape[0]), values.shape[1])
     if weight is None:
@@ -97,7 +96,7 @@ def _dense_block(sample: Any, weight: Array | None, columns: slice) -> _Block:
     return _Block(np.take_along_axis(values, order, axis=1).ravel(), column, weight[order].ravel())
 
 
-def _sparse_block(sample: Any, weight: Array | None, columns: slice) -> _Block:
+def _sparse_block(sample: CSCMatrix, weight: Array | None, columns: slice) -> _Block:
     start = sample.indptr[columns.start : columns.stop + 1].astype(np.int64)
     stored = slice(start[0], start[-1])
     start -= start[0]

@@ -22,13 +22,12 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from math import prod
-from typing import Any, ClassVar, Literal, NamedTuple, Self, TypeVar
+from typing import ClassVar, Literal, NamedTuple, Self, TypeVar
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
-from ..array_types import Array
+from ..array_types import Array, Matrix, is_sparse
 
 Cells = tuple[NDArray[np.int64], Array]
 
@@ -86,7 +85,7 @@ class TermSpec(NamedTuple):
 
     kind: str
     columns: tuple[int, ...]
-    options: Mapping[str, Any] = {}
+    options: Mapping[str, object] = {}
 
     @property
     def term(self) -> type[Term]:
@@ -96,7 +95,7 @@ class TermSpec(NamedTuple):
         return TERMS[self.kind]
 
 
-def fit_terms(X: Any, specs: Sequence[TermSpec]) -> tuple[Term, ...]:
+def fit_terms(X: Matrix, specs: Sequence[TermSpec]) -> tuple[Term, ...]:
     """Fit the terms to X, CSR or 2-d array."""
     check_columns(specs, X.shape[1])
     return tuple(spec.term.fit(tuple(spec.columns), column_values(X, spec.columns), **spec.options) for spec in specs)
@@ -136,10 +135,10 @@ def nan_columns(terms: Sequence[TermSpec | Term]) -> NDArray[np.int64]:
     return np.array(sorted({j for cls, columns in classes if cls.reads_nan for j in columns}), dtype=np.int64)
 
 
-def column_values(X: Any, columns: Sequence[int]) -> Array:
+def column_values(X: Matrix, columns: Sequence[int]) -> Array:
     """Some columns of X as a dense float64 array."""
     part = X[:, list(columns)]
-    return np.asarray(part.toarray() if sp.issparse(part) else part, dtype=np.float64)
+    return np.asarray(part.toarray() if is_sparse(part) else part, dtype=np.float64)
 
 
 @dataclass(frozen=True)

@@ -4,26 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from .. import kernels, tables, validation
-from ..array_types import Array
-from ..encoding import SCALES, Scale, TermSpec
+from .. import kernels, losses, tables, validation
+from ..array_types import Array, Labels, Matrix, MatrixLike
+from ..class_signs import ClassWeight, costs
+from ..encoding import SCALES, EncodedData, Scale, TermSpec
+from ..randomness import RandomState, random_of, seed_from
 from ..shapes import ShapeFunctions
-from ..sklearn_compat import Interval, Options, StrOptions, fit_context
-from ..solvers import SolveResult
+from ..sklearn_compat import Constraints, Interval, Options, StrOptions, Tags, fit_context
+from ..solvers import DualCD, SolveResult
 from ..threads import thread_count
+from ..training import AdditiveRows, AdditiveSettings, Intercept, encode
 from .fitting import in_one_step
-from .one_vs_rest import OneAgainstRest
+from .labelled import AnyLabelled, labelled_or_encoded
+from .one_vs_rest import OneAgainstRest, solve_all
 from .progress import FitProgress, runs_callbacks
-from .training import Labelled, Prepared, costs, prepare, random_of, seed_from
 
 
-class AdditiveSVC(OneAgainstRest):
+class AdditiveSVC(OneAgainstRest[Matrix | EncodedData]):
     """Support vector classifier with an additive kernel, gamma · Σ_j k(x_j, y_j).
 
     The model is a sum of one curve per feature, f(x) = b + Σ_j f_j(x_j), kept in ``shapes_``. Several classes are
@@ -93,7 +96,7 @@ class AdditiveSVC(OneAgainstRest):
     True
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+    _parameter_constraints: ClassVar[Constraints] = {
         "kernel": [StrOptions(set(kernels.BY_NAME)), kernels.AdditiveKernel],
         "approximation": [StrOptions(set(tables.BY_NAME)), tables.Approximation],
         "C": [Interval(Real, 0.0, None, closed="neither")],
@@ -127,9 +130,9 @@ class AdditiveSVC(OneAgainstRest):
         tol: float = 0.01,
         max_iter: int = 1000,
         solver: str = "auto",
-        class_weight: dict[Any, float] | str | None = None,
+        class_weight: ClassWeight = None,
         n_jobs: int | None = None,
-        random_state: Any = 0,
+        random_state: RandomState = 0,
         verbose: int = 0,
     ) -> None:
         self.kernel = kernel
@@ -156,38 +159,66 @@ class AdditiveSVC(OneAgainstRest):
     @fit_context(prefer_skip_nested_validation=True)
     @in_one_step
     @runs_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> AdditiveSVC:
-        """Fit to X, (n_samples, n_features) dense or sparse, and labels y; `sample_weight` is a factor of C."""
-        data = Labelled.of(self, X, y, sample_weight)
-        seed = seed_from(random_of(self))
-        prepared = prepare(self, self.kernel, data.X, data.weight, seed, len(data.signs))
+    def fit(self, X: MatrixLike | EncodedData, y: ArrayLike, sample_weight: ArrayLike | None = None) -> AdditiveSVC:
+        """Fit to X, (n_samples, n_features) dense or sparse, and labels y; `sample_weight` is a factor of C.
+
+        X may also be what ``io.read(encoder=)`` returns: codes of the encoder of a model with the same kernel,
+        approximation and scale. No values are held then.
+        """
+        data = self._labelled(X, y, sample_weight)
+        seed = seed_from(random_of(self.random_state))
+        rows = self._rows(data, self.kernel, seed)
         cost = costs(self.C, data.weights)
         progress = FitProgress(self, data.names, self.max_iter, int(self.verbose))
-        results = self._solve(prepared, data, cost, progress, seed)
+        results = solve_all(rows, data, cost, self._solver(seed), thread_count(self.n_jobs), progress)
         progress.end(self.tol)
-        self._keep(results, data.classes, prepared)
+        self._keep(results, data.classes, rows)
         return self
 
-    def _keep(self, results: list[SolveResult], classes: NDArray[Any], prepared: Prepared) -> None:
+    def _labelled(self, X: MatrixLike | EncodedData, y: ArrayLike, sample_weight: ArrayLike | None) -> AnyLabelled:
+        return labelled_or_encoded(self, X, y, sample_weight, self.class_weight, self._terms())
+
+    def _rows(self, data: AnyLabelled, kernel: str | kernels.AdditiveKernel, seed: int) -> AdditiveRows:
+        """The rows, encoded for a kernel."""
+        settings = AdditiveSettings(
+            kernel=kernels.get(kernel, self.p),
+            approximation=self.approximation,
+            scale=self.scale,
+            gamma=self.gamma,
+            loss=losses.get(self.loss),
+            intercept=Intercept(self.fit_intercept, self.intercept_scaling),
+            terms=tuple(self._terms()),
+            seed=seed,
+            n_problems=len(data.signs),
+            n_threads=thread_count(self.n_jobs),
+        )
+        return encode(data.X, settings, data.weight, validation.Names.of(self))
+
+    def _solver(self, seed: int) -> DualCD:
+        return DualCD(self.tol, self.max_iter, seed, solver=self.solver)
+
+    def _keep(self, results: list[SolveResult], classes: Labels, rows: AdditiveRows) -> None:
         self.classes_ = classes
-        self.gamma_ = prepared.gamma
+        self.gamma_ = rows.gamma
         self._keep_results(results)
         weights = np.stack([result.weights for result in results])
         names = getattr(self, "feature_names_in_", None)
-        self.shapes_ = ShapeFunctions(prepared.encoder, prepared.pair.read, weights, self.intercept_, names)
+        self.shapes_ = ShapeFunctions(rows.encoder, rows.pair.read, weights, self.intercept_, names)
 
     def _terms(self) -> Sequence[TermSpec]:
         """The terms to fit besides numbers."""
         return ()
 
-    def _check_new(self, X: Any) -> Any:
+    def _check_new(self, X: MatrixLike | EncodedData) -> Matrix | EncodedData:
         check_is_fitted(self)
+        if isinstance(X, EncodedData):
+            return validation.check_new_encoded(X, self.shapes_.encoder)
         return validation.check_new_data(self, X, self.shapes_.encoder)
 
-    def _scores(self, X: Any) -> Array:
+    def _scores(self, X: Matrix | EncodedData) -> Array:
         return self.shapes_.decision(X, thread_count(self.n_jobs))
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = self.scale == "max" and any(
             getattr(kernels.BY_NAME.get(kernel) if isinstance(kernel, str) else kernel, "nonnegative", False)
@@ -195,5 +226,5 @@ class AdditiveSVC(OneAgainstRest):
         )
         return tags
 
-    def _kernels(self) -> list[Any]:
+    def _kernels(self) -> Sequence[str | kernels.AdditiveKernel]:
         return [self.kernel]

@@ -5,20 +5,27 @@ The data is encoded once for each kernel; held-out rows are scored from their co
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import ClassVar
 
-import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from .. import kernels, tables, validation
-from ..encoding import Scale
-from ..sklearn_compat import Interval, fit_context
+from ..array_types import MatrixLike
+from ..class_signs import ClassWeight
+from ..encoding import EncodedData, Scale
+from ..randomness import RandomState, random_of, seed_from
+from ..sklearn_compat import Constraints, Interval, fit_context
+from ..threads import thread_count
 from .additive import AdditiveSVC
-from .cross_validation import Fold, Path, ScorerName, Scoring, folds_of, follow, grid_of, highest
+from .cross_validation import Scorer, ScorerName, grid_of
 from .fitting import in_one_step
+from .one_vs_rest import solve_all
 from .progress import FitProgress, runs_callbacks
-from .training import Labelled, costs, prepare, random_of, seed_from
+from .search import Search
+
+Kernel = str | kernels.AdditiveKernel
 
 
 class AdditiveSVCCV(AdditiveSVC):
@@ -68,7 +75,7 @@ class AdditiveSVCCV(AdditiveSVC):
     (2, 2, 3)
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+    _parameter_constraints: ClassVar[Constraints] = {
         **{name: rules for name, rules in AdditiveSVC._parameter_constraints.items() if name != "C"},
         "kernel": [*AdditiveSVC._parameter_constraints["kernel"], list, tuple],
         "Cs": [Interval(Integral, 1, None, closed="left"), "array-like"],
@@ -78,12 +85,12 @@ class AdditiveSVCCV(AdditiveSVC):
 
     def __init__(
         self,
-        kernel: str | kernels.AdditiveKernel | list[str | kernels.AdditiveKernel] = "chi2",
+        kernel: Kernel | Sequence[Kernel] = "chi2",
         approximation: str | tables.Approximation = "hats",
         *,
         Cs: int | ArrayLike = 10,
-        cv: Any = 5,
-        scoring: Any = None,
+        cv: object = 5,
+        scoring: Scorer = None,
         gamma: float | str = "scale",
         p: float = -8.0,
         loss: str = "hinge",
@@ -93,9 +100,9 @@ class AdditiveSVCCV(AdditiveSVC):
         tol: float = 0.01,
         max_iter: int = 1000,
         solver: str = "auto",
-        class_weight: dict[Any, float] | str | None = None,
+        class_weight: ClassWeight = None,
         n_jobs: int | None = None,
-        random_state: Any = 0,
+        random_state: RandomState = 0,
         verbose: int = 0,
     ) -> None:
         self.kernel = kernel  # type: ignore[assignment]
@@ -120,39 +127,28 @@ class AdditiveSVCCV(AdditiveSVC):
     @fit_context(prefer_skip_nested_validation=True)
     @in_one_step
     @runs_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> AdditiveSVCCV:
-        """Choose C and kernel, and fit to X, dense or sparse, and labels y; `sample_weight` is a factor of C."""
+    def fit(self, X: MatrixLike | EncodedData, y: ArrayLike, sample_weight: ArrayLike | None = None) -> AdditiveSVCCV:
+        """Choose C and kernel, and fit to X and labels y, as AdditiveSVC does; `sample_weight` is a factor of C."""
         with validation.kernel_hint(self.kernel, "NystromSVC(kernel).choose(X, y)"):
             Cs, choices = grid_of(self.Cs), self._checked_kernels()
-        labels = np.ravel(np.asarray(y))
-        data = Labelled.of(self, X, y, sample_weight)
-        folds = folds_of(self.cv, labels, sample_weight, data)
-        seed = seed_from(random_of(self))
-        _ = costs(Cs[0], data.weights), costs(Cs[-1], data.weights)  # refuses what float32 cannot hold
-
-        tasks = _names_of_tasks(choices, folds, data.names, Cs)
+        data = self._labelled(X, y, sample_weight)
+        search = Search(data, y, sample_weight, Cs, self.cv, self.scoring)
+        seed, n_threads = seed_from(random_of(self.random_state)), thread_count(self.n_jobs)
+        solver = self._solver(seed)
+        tasks = search.tasks(kernel if isinstance(kernel, str) else kernel.name for kernel in choices)
         progress = FitProgress(self, tasks + data.names, self.max_iter, int(self.verbose))
-        scoring = Scoring(self.scoring, data)
-        scores = np.full((len(choices), Cs.size, len(folds)), np.nan)
-        best: tuple[float, int] = (-np.inf, 0)  # mean score, and minus the number of its C
-        for k, kernel in enumerate(choices):
-            candidate = prepare(self, kernel, data.X, data.weight, seed, len(data.signs))
-            path = Path(candidate, folds, data, Cs)
-            scores[k] = follow(self, path, scoring, progress, seed, k * len(tasks) // len(choices))
-            found = highest(scores[k])
-            if found > best:
-                best, self.kernel_, prepared = found, kernel, candidate
-        self.Cs_, self.scores_ = Cs, scores
-        self.best_score_, self.C_ = best[0], float(Cs[-best[1]])
-        results = self._solve(prepared, data, self.C_ * data.weights, progress, seed, first=len(tasks))
+        found, rows = search.run(choices, lambda kernel: self._rows(data, kernel, seed), solver, n_threads, progress)
+        self.Cs_, self.scores_, self.best_score_ = found.Cs, found.scores, found.best_score
+        self.kernel_, self.C_ = found.best_value, found.best_C
+        results = solve_all(rows, data, self.C_ * data.weights, solver, n_threads, progress, first=len(tasks))
         progress.end(self.tol)
-        self._keep(results, data.classes, prepared)
+        self._keep(results, data.classes, rows)
         return self
 
-    def _kernels(self) -> list[Any]:
+    def _kernels(self) -> Sequence[Kernel]:
         return list(self.kernel) if isinstance(self.kernel, (list, tuple)) else [self.kernel]
 
-    def _checked_kernels(self) -> list[Any]:
+    def _checked_kernels(self) -> Sequence[Kernel]:
         choices = self._kernels()
         known = sorted(kernels.BY_NAME)
         for kernel in choices:
@@ -163,13 +159,3 @@ class AdditiveSVCCV(AdditiveSVC):
         if not choices:
             raise ValueError("kernel: the list is empty. Pass a kernel, or a list of those to choose from.")
         return choices
-
-
-def _names_of_tasks(choices: list[Any], folds: list[Fold], names: list[str], Cs: NDArray[np.float64]) -> list[str]:
-    return [
-        f"{kernel if isinstance(kernel, str) else kernel.name}, fold {fold}, {name}, C={C:.3g}"
-        for kernel in choices
-        for fold in range(len(folds))
-        for name in names
-        for C in Cs
-    ]

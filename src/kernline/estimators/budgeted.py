@@ -5,22 +5,24 @@ from __future__ import annotations
 import threading
 from dataclasses import asdict, replace
 from numbers import Integral, Real
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from .. import _core, validation
-from ..array_types import Array
+from ..array_types import Array, Labels, Matrix, MatrixLike
+from ..class_signs import ClassWeight, costs, one_against_rest, row_weights
 from ..landmarks.pairwise import svc_gamma
-from ..sklearn_compat import Interval, StrOptions, fit_context
+from ..randomness import RandomState, random_of, seed_from
+from ..sklearn_compat import Constraints, Interval, StrOptions, fit_context
 from ..solvers.budgeted_sgd import BudgetedModel, BudgetedSGD, PassReport, values_of
 from ..threads import run_tasks, thread_count
 from .fitting import in_one_step
+from .labelled import labelled
 from .one_vs_rest import OneAgainstRest
 from .progress import FitProgress, runs_callbacks
-from .training import Labelled, costs, one_against_rest, random_of, row_weights, seed_from
 
 SEARCHES = ("lookup-wd", "lookup-h", "gss", "gss-precise")
 # Support vectors are dense: a few columns with huge numbers must not ask for more memory than there is.
@@ -29,7 +31,7 @@ _LARGEST_MODEL = 2**32
 _LARGEST_WEIGHT = 1e12
 
 
-class BudgetedSVC(OneAgainstRest):
+class BudgetedSVC(OneAgainstRest[Matrix]):
     """Support vector classifier with the Gaussian kernel exp(−gamma ‖x − x′‖²) and at most `budget` support vectors.
 
     Stochastic gradient descent on ½‖w‖² + C Σ_i max(0, 1 − y_i f(x_i)), with f(x) = Σ_b α_b k(x, b) + intercept. When a
@@ -99,7 +101,7 @@ class BudgetedSVC(OneAgainstRest):
     50
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+    _parameter_constraints: ClassVar[Constraints] = {
         "gamma": [StrOptions({"scale"}), Interval(Real, 0.0, None, closed="neither")],
         "budget": [Interval(Integral, 2, None, closed="left")],
         "C": [Interval(Real, 0.0, None, closed="neither")],
@@ -129,9 +131,9 @@ class BudgetedSVC(OneAgainstRest):
         fit_intercept: bool = True,
         average: bool = True,
         tol: float = 1e-3,
-        class_weight: dict[Any, float] | str | None = None,
+        class_weight: ClassWeight = None,
         n_jobs: int | None = None,
-        random_state: Any = 0,
+        random_state: RandomState = 0,
         verbose: int = 0,
     ) -> None:
         self.gamma = gamma
@@ -152,13 +154,13 @@ class BudgetedSVC(OneAgainstRest):
     @fit_context(prefer_skip_nested_validation=True)
     @in_one_step
     @runs_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> BudgetedSVC:
+    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> BudgetedSVC:
         """Fit to X, (n_samples, n_features) dense or sparse, and labels y; `sample_weight` is a factor of C."""
-        data = Labelled.of(self, X, y, sample_weight)
+        data = labelled(self, X, y, sample_weight, self.class_weight)
         budget = max(2, min(int(self.budget), data.X.shape[0]))  # more would only take memory
         self._check_size(data.X, data.classes, data.weights, budget)
         gamma = self._gamma_of(data.X)
-        settings = self._settings(gamma, seed_from(random_of(self)), budget)
+        settings = self._settings(gamma, seed_from(random_of(self.random_state)), budget)
         rows = values_of(data.X, gamma)
         progress = FitProgress(self, data.names, self.passes, int(self.verbose))
         interrupted = threading.Event()
@@ -180,7 +182,13 @@ class BudgetedSVC(OneAgainstRest):
 
     @fit_context(prefer_skip_nested_validation=True)
     @in_one_step
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> BudgetedSVC:
+    def partial_fit(
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> BudgetedSVC:
         """Go on with more rows of a stream, each seen once; the first call needs all `classes` there will be."""
         if self.class_weight == "balanced":
             raise ValueError(
@@ -188,26 +196,26 @@ class BudgetedSVC(OneAgainstRest):
                 "sklearn.utils.class_weight.compute_class_weight('balanced', ...) on a sample gives its values."
             )
         first = not hasattr(self, "_last")
-        X, y, weight = validation.check_training_data(self, X, y, sample_weight, reset=first)
+        rows, labels, weight = validation.check_training_data(self, X, y, sample_weight, reset=first)
         if first and classes is None:
             raise ValueError("classes must be passed on the first call to partial_fit: all the labels there will be.")
         known = validation.check_class_list(self, classes) if classes is not None else self.classes_
         if not first and not np.array_equal(known, self.classes_):
             raise ValueError(f"`classes={known}` is not the same as on last call to partial_fit, {self.classes_}.")
-        number = validation.check_known_classes(known, y)
+        number = validation.check_known_classes(known, labels)
         weights = row_weights(self.class_weight, known, number, weight)
-        self._check_size(X, known, weights, int(self.budget))
-        gamma = self._gamma_of(X) if first else self._same_gamma()
+        self._check_size(rows, known, weights, int(self.budget))
+        gamma = self._gamma_of(rows) if first else self._same_gamma()
         _, signs = one_against_rest(known, number)
-        rows = values_of(X, gamma)
-        before = [BudgetedModel.empty(X.shape[1])] * len(signs) if first else self._models()
-        seed = seed_from(random_of(self)) + before[0].n_steps
+        native = values_of(rows, gamma)
+        before = [BudgetedModel.empty(rows.shape[1])] * len(signs) if first else self._models()
+        seed = seed_from(random_of(self.random_state)) + before[0].n_steps
         settings = self._settings(gamma, seed, int(self.budget))
         interrupted = threading.Event()
 
         def solve(index: int) -> BudgetedModel:
             solver = replace(settings, seed=seed + index)
-            return solver.go_on(rows, signs[index][:] * weights, before[index], interrupted)
+            return solver.go_on(native, signs[index][:] * weights, before[index], interrupted)
 
         models = run_tasks(solve, len(signs), thread_count(self.n_jobs), interrupted)
         self.classes_, self.gamma_ = known, gamma
@@ -240,16 +248,16 @@ class BudgetedSVC(OneAgainstRest):
             seed=seed,
         )
 
-    def _gamma_of(self, X: Any) -> float:
+    def _gamma_of(self, X: Matrix) -> float:
         """The factor of the squared distance, such that it is within the range of float32."""
         gamma = svc_gamma(X) if self.gamma == "scale" else float(self.gamma)
         if not 1e-30 < gamma < 1e30:
             raise ValueError(f"gamma={self.gamma!r} is {gamma:.3g} here, beyond float32. Scale the data.")
         return gamma
 
-    def _check_size(self, X: Any, classes: NDArray[Any], weights: Array, budget: int) -> None:
+    def _check_size(self, X: Matrix, classes: Labels, weights: Array, budget: int) -> None:
         """Refuse values and weights that float32 cannot hold, and a model that would not fit into memory."""
-        validation.check_not_tiny(validation.check_squares(self, X))
+        validation.check_not_tiny(validation.check_squares(X, thread_count(self.n_jobs), validation.Names.of(self)))
         _ = costs(self.C, weights)
         if not (weights.min() >= 1.0 / _LARGEST_WEIGHT and weights.max() <= _LARGEST_WEIGHT):
             raise ValueError(
@@ -287,11 +295,11 @@ class BudgetedSVC(OneAgainstRest):
         ends = np.cumsum(self.n_support_)
         return [slice(end - n, end) for end, n in zip(ends, self.n_support_, strict=True)]
 
-    def _check_new(self, X: Any) -> Any:
+    def _check_new(self, X: MatrixLike) -> Matrix:
         check_is_fitted(self, "intercept_")
         return validation.check_new_points(self, X)
 
-    def _scores(self, X: Any) -> Array:
+    def _scores(self, X: Matrix) -> Array:
         rows, n_threads = values_of(X, self.gamma_), thread_count(self.n_jobs)
         scores = np.empty((self.intercept_.size, X.shape[0]))
         for problem, part in enumerate(self._parts()):

@@ -14,26 +14,29 @@ the small end, where all scores are low.
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from numbers import Integral
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator, ClassifierMixin
 
 from .. import _core
-from ..array_types import Array
+from ..array_types import Array, Floats, Indices, Labels, Matrix
+from ..encoding import EncodedData
 from ..memory import check_memory
 from ..native import native_table
 from ..sklearn_compat import StrOptions
-from ..solvers import DualCD, SolveResult
-from ..threads import run_tasks, thread_count
+from ..solvers import DualCD, Problem, SolveResult
+from ..threads import run_tasks
+from ..training import TrainingRows
+from .labelled import AnyLabelled
 from .one_vs_rest import labels, one_column_flat
 from .progress import FitProgress, logger
-from .training import Labelled, TrainingRows
 
-Rows = NDArray[np.int32]
+Rows: TypeAlias = NDArray[np.int32]
 
 # Ends of the grid of an integer `Cs`. With gamma="scale", MNIST and USPS are best near 10. Parts of covtype are best at
 # the upper end; ten times as far they gained 0.1 points on one split, and the last fit took ten times as long.
@@ -44,13 +47,17 @@ _LOOSER, _LOOSEST = 3.0, 0.03
 _FALLS = 3
 
 
+# A name of scikit-learn's, or a function (model, X, y) → score; None: accuracy.
+Scorer: TypeAlias = str | Callable[..., float] | None
+
+
 class ScorerName(StrOptions):
     """A parameter that names a scorer of scikit-learn's, whose metrics are imported only when it is checked."""
 
     def __init__(self) -> None:
         super().__init__(set())
 
-    def is_satisfied_by(self, val: Any) -> bool:
+    def is_satisfied_by(self, val: object) -> bool:
         """Whether `val` is such a name."""
         return isinstance(val, str) and val in self._names()
 
@@ -77,12 +84,14 @@ class Path:
 
     rows: TrainingRows
     folds: list[Fold]
-    labelled: Labelled
+    labelled: AnyLabelled
     Cs: Array
 
-    def problem(self, fold: int, label: int, c: int) -> Any:
+    def problem(self, fold: int, label: int, c: int) -> Problem:
         """One class of one fold at one C."""
-        return self.rows.problem(self.labelled.signs[label], self.Cs[c] * self.labelled.weights, self.folds[fold].train)
+        train = self.folds[fold].train
+        signs, cost = self.labelled.signs[label][train], self.Cs[c] * self.labelled.weights[train]
+        return self.rows.problem(signs, cost, train)
 
     def values(self, fold: int, result: SolveResult) -> Array:
         """f(x_i) of the fold's held-out rows."""
@@ -94,46 +103,48 @@ class Path:
         return out + result.intercept
 
 
-def follow(model: Any, path: Path, scoring: Scoring, progress: FitProgress, seed: int, first: int) -> Array:
+def follow(path: Path, scoring: Scoring, solver: DualCD, n_threads: int, progress: FitProgress, first: int) -> Array:
     """Run every fold and class along the path; returns the scores, (n_Cs, n_folds), NaN where C was not tried.
 
-    `model` is the estimator, for its settings.
+    `first` is the number of the first problem in `progress`.
     """
     n_classes, interrupted = len(path.labelled.signs), threading.Event()
     n_tasks = len(path.folds) * n_classes
     _check_memory(path)
-    available = thread_count(model.n_jobs)
-    tol = min(_LOOSER * model.tol, max(model.tol, _LOOSEST))
-    settings = DualCD(tol, model.max_iter, solver=model.solver, n_threads=max(1, available // n_tasks))
+    tol = min(_LOOSER * solver.tol, max(solver.tol, _LOOSEST))
+    solver = replace(solver, tol=tol, n_threads=max(1, n_threads // n_tasks))
     starts: list[_Start | None] = [None] * n_tasks
     scores = np.full((path.Cs.size, len(path.folds)), np.nan)
     for c, C in enumerate(path.Cs):
         values = [np.empty((fold.test.size, n_classes), dtype=np.float32) for fold in path.folds]
 
-        def solve(task: int, c: int = c, C: float = C, values: list[NDArray[np.float32]] = values) -> None:
+        def solve(task: int, c: int = c, C: float = C, values: list[Floats] = values) -> None:
             fold, label = divmod(task, n_classes)
             watch = progress.problem(first + task * path.Cs.size + c)
             problem, start = path.problem(fold, label, c), starts[task]
             beta = start.at(C, problem.n_rows) if start else None
-            result = replace(settings, seed=seed + task).solve(problem, watch, interrupted, start=beta)
+            result = replace(solver, seed=solver.seed + task).solve(problem, watch, interrupted, start=beta)
             watch.end(result)
             values[fold][:, label] = path.values(fold, result)
             starts[task] = _Start.of(result, C)
 
-        run_tasks(solve, n_tasks, available, interrupted)
+        run_tasks(solve, n_tasks, n_threads, interrupted)
         scores[c] = [scoring(fold.test, at_C) for fold, at_C in zip(path.folds, values, strict=True)]
         if _has_fallen(scores[: c + 1]):
             break
-    skipped = path.Cs[c + 1 :]
-    if model.verbose and skipped.size:
-        best = int(np.nanargmax(scores.mean(axis=1)))
+    if progress.verbose:
+        _log_skipped(path.Cs, scores, c + 1)
+    return scores
+
+
+def _log_skipped(Cs: Array, scores: Array, n_tried: int) -> None:
+    if n_tried < Cs.size:
         logger.info(
             "not tried: C = %s; the last %d scores lie below that of C = %.4g",
-            ", ".join(f"{C:.4g}" for C in skipped),
+            ", ".join(f"{C:.4g}" for C in Cs[n_tried:]),
             _FALLS,
-            path.Cs[best],
+            Cs[int(np.nanargmax(scores.mean(axis=1)))],
         )
-    return scores
 
 
 def _check_memory(path: Path) -> None:
@@ -149,14 +160,14 @@ def _check_memory(path: Path) -> None:
 class _HeldOut(ClassifierMixin, BaseEstimator):
     """A fitted model as a scorer sees it: it knows its scores of the held-out rows, and nothing else."""
 
-    def __init__(self, classes: NDArray[Any], values: NDArray[np.float32]) -> None:
+    def __init__(self, classes: Labels, values: Floats) -> None:
         self.classes_ = classes
         self.values = values
 
     def __sklearn_is_fitted__(self) -> bool:
         return True
 
-    def decision_function(self, X: Any) -> NDArray[np.float32]:
+    def decision_function(self, X: Matrix | EncodedData) -> Floats:
         if X.shape[0] != self.values.shape[0]:
             raise ValueError(
                 f"scoring: while C is chosen, the model scores its {self.values.shape[0]} held-out rows together; it "
@@ -164,7 +175,7 @@ class _HeldOut(ClassifierMixin, BaseEstimator):
             )
         return one_column_flat(self.values)
 
-    def predict(self, X: Any) -> NDArray[Any]:
+    def predict(self, X: Matrix | EncodedData) -> Labels:
         return labels(self.classes_, self.decision_function(X))
 
 
@@ -172,10 +183,10 @@ class _HeldOut(ClassifierMixin, BaseEstimator):
 class Scoring:
     """Score of held-out rows by their values f(x), (n_test, n_problems)."""
 
-    scoring: Any
-    data: Labelled
+    scoring: Scorer
+    data: AnyLabelled
 
-    def __call__(self, rows: Rows, values: NDArray[np.float32]) -> float:
+    def __call__(self, rows: Rows, values: Floats) -> float:
         """The score of these rows, of values f(x)."""
         model = _HeldOut(self.data.classes, values)
         weight = None if self.data.weight is None else self.data.weight[rows]
@@ -189,9 +200,8 @@ class Scoring:
     def _by_scorer(self, model: _HeldOut, rows: Rows, weight: Array | None) -> float:
         from sklearn.metrics import get_scorer
 
-        named = isinstance(self.scoring, str)
-        scorer = get_scorer(self.scoring) if named else self.scoring
-        options = {"sample_weight": weight} if named and weight is not None else {}
+        scorer = self.scoring if callable(self.scoring) else get_scorer(self.scoring)
+        options = {"sample_weight": weight} if scorer is not self.scoring and weight is not None else {}
         return float(scorer(model, self.data.X[rows], self.data.y[rows], **options))
 
 
@@ -200,8 +210,8 @@ class _Start:
     """A solution as the start of the next C: its β that are not zero."""
 
     C: float
-    support: NDArray[np.int64]
-    beta: NDArray[np.float32]
+    support: Indices
+    beta: Floats
     highest: float  # t*
 
     @classmethod
@@ -234,14 +244,14 @@ def _is_below(scores: Array, best: Array) -> bool:
     return bool(difference.mean() > 2.0 * error)
 
 
-def grid_of(Cs: Any) -> Array:
+def grid_of(Cs: int | ArrayLike) -> Array:
     """The C of an integer, or those given, checked."""
     if isinstance(Cs, Integral):
         return np.geomspace(_LOWEST_C, _HIGHEST_C, int(Cs)) if int(Cs) > 1 else np.ones(1)
     return increasing(Cs, "Cs", "an integer or a list")
 
 
-def increasing(values: Any, name: str, allowed: str = "a list") -> Array:
+def increasing(values: ArrayLike, name: str, allowed: str = "a list") -> Array:
     """Positive numbers in increasing order, checked."""
     grid = np.asarray(values, dtype=np.float64)
     if grid.ndim != 1 or grid.size == 0:
@@ -253,7 +263,7 @@ def increasing(values: Any, name: str, allowed: str = "a list") -> Array:
     return grid
 
 
-def folds_of(cv: Any, labels: NDArray[Any], sample_weight: Any, data: Labelled) -> list[Fold]:
+def folds_of(cv: object, labels: Labels, sample_weight: ArrayLike | None, data: AnyLabelled) -> list[Fold]:
     """The folds, as rows of the data that has rows of weight zero left out; the split is of the data as given."""
     from sklearn.model_selection import check_cv
 
@@ -279,9 +289,3 @@ def folds_of(cv: Any, labels: NDArray[Any], sample_weight: Any, data: Labelled) 
     if not folds:
         raise ValueError("cv: there are no folds.")
     return folds
-
-
-def highest(scores: Array) -> tuple[float, int]:
-    """The highest mean over the folds and minus the number of the first C that has it: larger is better."""
-    means = np.round(scores.mean(axis=1), 12)  # equal scores stay equal whatever the order of their sum
-    return float(np.nanmax(means)), -int(np.nanargmax(means))

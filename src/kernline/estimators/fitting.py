@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
+from typing import Concatenate, ParamSpec, TypeVar
+
+P = ParamSpec("P")
+EstimatorT = TypeVar("EstimatorT")
 
 
-def in_one_step(fit: Callable[..., Any]) -> Callable[..., Any]:
+def in_one_step(
+    fit: Callable[Concatenate[EstimatorT, P], EstimatorT],
+) -> Callable[Concatenate[EstimatorT, P], EstimatorT]:
     """Decorate a method that sets attributes, so that an error or Ctrl-C in it leaves the estimator as it was.
 
     The method runs on a shallow copy of the estimator. What it has set and deleted there is taken over by replacing
@@ -15,7 +20,7 @@ def in_one_step(fit: Callable[..., Any]) -> Callable[..., Any]:
     """
 
     @wraps(fit)
-    def fit_or_leave(estimator: Any, *args: Any, **kwargs: Any) -> Any:
+    def fit_or_leave(estimator: EstimatorT, *args: P.args, **kwargs: P.kwargs) -> EstimatorT:
         before = dict(vars(estimator))
         copy = object.__new__(type(estimator))
         vars(copy).update(before)

@@ -2,49 +2,40 @@
 
 from __future__ import annotations
 
-import threading
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import Any, ClassVar, cast
+from typing import ClassVar
 
 import numpy as np
-import scipy.sparse as sp
-from numpy.typing import ArrayLike, NDArray
-from sklearn.utils import check_array
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from .. import losses, validation
-from ..array_types import Array
-from ..encoding import EncodedData
+from ..array_types import Array, Labels, Matrix, MatrixLike
+from ..class_signs import ClassWeight, costs
 from ..landmarks import pairwise
 from ..landmarks import selection as basis_of
-from ..landmarks.memory import check_features, check_landmarks
-from ..landmarks.nystrom_map import LandmarkMap, blocks, run_blocks, values
-from ..landmarks.pairwise import PairKernel
-from ..landmarks.points import Points
-from ..native import row_norms
-from ..sklearn_compat import Interval, StrOptions, fit_context
-from ..solvers import BlockProblems, Blockwise, SolveResult
-from ..sources import with_own_indices
-from ..tables import linear_pair
+from ..landmarks.nystrom_map import LandmarkMap, values
+from ..landmarks.settings import LandmarkSettings
+from ..randomness import RandomState, random_of, seed_from
+from ..sklearn_compat import Constraints, Interval, StrOptions, Tags, fit_context
+from ..solvers import DualCD, SolveResult
 from ..threads import one_blas_thread, thread_count
-from .cross_validation import Fold, Path, ScorerName, Scoring, folds_of, follow, highest, increasing
+from ..training import Intercept, TrainingRows
+from .cross_validation import Scorer, ScorerName, increasing
 from .fitting import in_one_step
+from .labelled import Labelled, labelled
+from .landmark_problems import LandmarkProblems, base_of
 from .one_vs_rest import OneAgainstRest
 from .progress import FitProgress, logger, runs_callbacks
-from .training import LARGEST, Labelled, TrainingRows, costs, intercept_constant, random_of, seed_from
+from .search import Search
 
-# Rows looked at for the mean of K(x, x) and the like.
-_SAMPLE = 500
-# Values of the features of a block where they are not stored: 16 MB.
-_BLOCK_VALUES = 4_000_000
-# The γ that `choose` tries where none are given, as multiples of gamma="scale", and the C.
+# The γ that `choose` tries by default, as multiples of gamma="scale", and the C.
 _GAMMAS, _CS = np.array([0.25, 0.5, 1.0, 2.0, 4.0]), np.geomspace(0.1, 100.0, 7)
-
 # What `choose` adds to the fitted attributes.
-_CHOICE = ("gammas_", "Cs_", "scores_", "best_score_")
+_CHOICE = ("C_", "gammas_", "Cs_", "scores_", "best_score_")
 
-KERNEL_CONSTRAINTS: dict[str, list[Any]] = {
+KERNEL_CONSTRAINTS: Constraints = {
     "kernel": [StrOptions(set(pairwise.NAMES)), callable],
     "gamma": [StrOptions({"scale"}), Interval(Real, 0.0, None, closed="neither")],
     "degree": [Interval(Real, 0.0, None, closed="neither")],
@@ -56,7 +47,7 @@ KERNEL_CONSTRAINTS: dict[str, list[Any]] = {
 }
 
 
-class NystromSVC(OneAgainstRest):
+class NystromSVC(OneAgainstRest[Matrix]):
     """Support vector classifier of any kernel, by the Nyström approximation: f(x) = b + Σ_l a_l K(x, l).
 
     The kernel is approximated on a few landmarks l, K(x, y) ≈ z(x)·z(y), and a linear SVM trained on z: time and memory
@@ -104,8 +95,8 @@ class NystromSVC(OneAgainstRest):
     gamma_ : the number used.
     n_dropped_ : landmarks left out, as K of the others determines theirs, or is not positive definite with them.
     n_iter_, objective_, dual_gap_, history_, solver_ : as for AdditiveSVC, of the linear problem.
-    gammas_, Cs_, scores_, best_score_ : what `choose` tried, the scores of the held-out rows (n_gammas, n_Cs, n_folds),
-        NaN where C was not tried (as for AdditiveSVCCV), and the mean score of the best.
+    C_, gammas_, Cs_, scores_, best_score_ : of `choose` only. The C chosen, the values tried, the scores of held-out
+        rows (n_gammas, n_Cs, n_folds), NaN where C was not tried (as for AdditiveSVCCV), and the best mean score.
 
     Examples
     --------
@@ -117,7 +108,7 @@ class NystromSVC(OneAgainstRest):
     True
     """
 
-    _parameter_constraints: ClassVar[dict[str, list[Any]]] = {
+    _parameter_constraints: ClassVar[Constraints] = {
         **KERNEL_CONSTRAINTS,
         "C": [Interval(Real, 0.0, None, closed="neither")],
         "loss": [StrOptions({"hinge", "squared_hinge"})],
@@ -133,10 +124,10 @@ class NystromSVC(OneAgainstRest):
 
     def __init__(
         self,
-        kernel: Any = "rbf",
+        kernel: pairwise.KernelLike = "rbf",
         gamma: float | str = "scale",
         *,
-        basis: Any = "kmeans",
+        basis: str | MatrixLike = "kmeans",
         n_basis: int | None = None,
         C: float = 1.0,
         degree: float = 3.0,
@@ -148,9 +139,9 @@ class NystromSVC(OneAgainstRest):
         tol: float = 0.01,
         max_iter: int = 1000,
         solver: str = "auto",
-        class_weight: dict[Any, float] | str | None = None,
+        class_weight: ClassWeight = None,
         n_jobs: int | None = None,
-        random_state: Any = 0,
+        random_state: RandomState = 0,
         verbose: int = 0,
     ) -> None:
         self.kernel = kernel
@@ -175,52 +166,64 @@ class NystromSVC(OneAgainstRest):
     @fit_context(prefer_skip_nested_validation=True)
     @in_one_step
     @runs_callbacks
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> NystromSVC:
+    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> NystromSVC:
         """Fit to X, (n_samples, n_features) dense or sparse, and labels y; `sample_weight` is a factor of C."""
-        data = Labelled.of(self, X, y, sample_weight)
-        check_features(self, data.X.shape[0], len(data.signs), n_stored=int(self.store_features))
+        data = labelled(self, X, y, sample_weight, self.class_weight)
+        settings = self._settings(self.gamma)
+        settings.check_features(data.X.shape[0], len(data.signs), n_stored=int(self.store_features))
         for name in _CHOICE:
             self.__dict__.pop(name, None)  # what `choose` found on other data
         progress = FitProgress(self, data.names, self.max_iter, int(self.verbose))
-        self._train(data, self.gamma, costs(self.C, data.weights), progress)
+        self._train(data, settings, costs(self.C, data.weights), progress)
         return self
 
+    def _settings(self, gamma: float | str) -> LandmarkSettings:
+        kernel = pairwise.get(self.kernel, self.degree, self.coef0)
+        return LandmarkSettings(kernel, gamma, self.basis, self.n_basis, thread_count(self.n_jobs))
+
     @one_blas_thread  # once: every change of the limit costs milliseconds
-    def _train(self, data: Labelled, gamma: float | str, cost: Array, progress: FitProgress, first: int = 0) -> None:
-        """Fit at this γ and these C_i; `first` is the number of the first problem in `progress`."""
-        random, n_threads = random_of(self), thread_count(self.n_jobs)
-        landmarks = fit_map(self, data.X, data.number, random, gamma)
+    def _train(
+        self,
+        data: Labelled[Matrix],
+        settings: LandmarkSettings,
+        cost: Array,
+        progress: FitProgress,
+        first: int = 0,
+    ) -> None:
+        """Fit with these settings and C_i; `first` is the number of the first problem in `progress`."""
+        random = random_of(self.random_state)
+        landmarks = settings.fit_map(data.X, data.number, random, validation.Names.of(self))
         if self.verbose:
             kept, dropped, number = landmarks.width, landmarks.n_dropped, landmarks.kernel.gamma
             logger.info("%d landmarks, %d left out; gamma %.4g", kept, dropped, number)
-        seed = seed_from(random)
-        constant = self._intercept_constant(landmarks, data.X)
-        if self.store_features:
-            rows = self._rows(landmarks.features(data.X, n_threads), constant)
-            results = self._solve(rows, data, cost, progress, seed, first)
-        else:
-            problems = self._blocks(landmarks, data, cost, constant)
-            watches = [progress.problem(first + index) for index in range(len(data.signs))]
-            results = Blockwise(self.tol, self.max_iter, seed, n_threads).solve(problems, watches, threading.Event())
-            for watch, result in zip(watches, results, strict=True):
-                watch.end(result)
+        problems = LandmarkProblems(landmarks, data, self._intercept(), losses.get(self.loss), settings.n_threads)
+        solve = problems.solve if self.store_features else problems.solve_blockwise
+        results = solve(cost, self._solver(seed_from(random)), progress, first)
         progress.end(self.tol)
         self._keep(results, data.classes, landmarks)
+
+    def _intercept(self) -> Intercept:
+        return Intercept(self.fit_intercept, self.intercept_scaling)
+
+    def _solver(self, seed: int) -> DualCD:
+        return DualCD(self.tol, self.max_iter, seed, solver=self.solver)
 
     @in_one_step
     @runs_callbacks
     def choose(
         self,
-        X: Any,
-        y: Any,
+        X: MatrixLike,
+        y: ArrayLike,
         gamma: ArrayLike | None = None,
         C: ArrayLike | None = None,
         *,
-        cv: Any = 5,
-        scoring: Any = None,
-        sample_weight: Any = None,
+        cv: object = 5,
+        scoring: Scorer = None,
+        sample_weight: ArrayLike | None = None,
     ) -> NystromSVC:
-        """Set `gamma` and `C` to the best by cross-validation, and fit to all rows.
+        """Choose γ and C by cross-validation, and fit to all rows with these, `gamma_` and `C_`.
+
+        Parameters stay as they are: ``set_params(gamma=model.gamma_, C=model.C_)`` takes the choice over.
 
         The landmarks are chosen once, from all rows, and distances to them computed once; the features of a γ serve all
         C and folds, and are stored whatever `store_features` says. So the landmarks have seen the held-out rows, and
@@ -238,86 +241,33 @@ class NystromSVC(OneAgainstRest):
         self._validate_params()
         if not (scoring is None or callable(scoring) or ScorerName().is_satisfied_by(scoring)):
             raise ValueError(f"scoring: {scoring!r} is neither the name of a scorer of scikit-learn nor callable.")
-        data = Labelled.of(self, X, y, sample_weight)
-        check_features(self, data.X.shape[0], len(data.signs), n_stored=2)  # the base of the kernel, too
-        folds = folds_of(cv, np.ravel(np.asarray(y)), sample_weight, data)
-        Cs = _CS if C is None else increasing(C, "C")
-        _ = costs(Cs[0], data.weights), costs(Cs[-1], data.weights)  # refuses what float32 cannot hold
-        kernel = _kernel(self, data.X, "scale")
+        data = labelled(self, X, y, sample_weight, self.class_weight)
+        settings = self._settings("scale")
+        settings.check_features(data.X.shape[0], len(data.signs), n_stored=2)  # the base of the kernel, too
+        search = Search(data, y, sample_weight, _CS if C is None else increasing(C, "C"), cv, scoring)
+        kernel = settings.kernel_on(data.X, validation.Names.of(self))
         gammas = _GAMMAS * kernel.gamma if gamma is None else increasing(gamma, "gamma")
-        tasks = [
-            f"gamma={g:.3g}, fold {fold}, {name}, C={c:.3g}"
-            for g in gammas
-            for fold in range(len(folds))
-            for name in data.names
-            for c in Cs
-        ]
+        tasks = search.tasks(f"gamma={value:.3g}" for value in gammas)
         progress = FitProgress(self, tasks + data.names, self.max_iter, int(self.verbose))
-        scores = self._search(kernel, data, folds, gammas, Cs, Scoring(scoring, data), progress)
-        found = [highest(of_gamma) for of_gamma in scores]
-        best = max(range(gammas.size), key=lambda g: found[g])
-        best_gamma, best_C = float(gammas[best]), float(Cs[-found[best][1]])
-        self._train(data, best_gamma, costs(best_C, data.weights), progress, first=len(tasks))
-        self.set_params(gamma=best_gamma, C=best_C)
-        self.gammas_, self.Cs_, self.scores_, self.best_score_ = gammas, Cs, scores, found[best][0]
+        random = random_of(self.random_state)
+        middle = kernel.with_gamma(float(gammas[gammas.size // 2]))
+        points = settings.landmarks(middle, data.X, data.number, random)
+        base = base_of(kernel.with_gamma(float(gammas[-1])), points, data.X, settings.n_threads)
+
+        def rows_of(value: float) -> TrainingRows:
+            landmarks = LandmarkMap.fit(kernel.with_gamma(value), points)
+            problems = LandmarkProblems(landmarks, data, self._intercept(), losses.get(self.loss), settings.n_threads)
+            return problems.rows_of_base(base)
+
+        solver = self._solver(seed_from(random))
+        found, _ = search.run(gammas.tolist(), rows_of, solver, settings.n_threads, progress)
+        best = replace(settings, gamma=found.best_value)
+        self._train(data, best, costs(found.best_C, data.weights), progress, first=len(tasks))
+        self.C_, self.gammas_, self.Cs_ = found.best_C, gammas, found.Cs
+        self.scores_, self.best_score_ = found.scores, found.best_score
         return self
 
-    def _search(
-        self,
-        kernel: PairKernel,
-        data: Labelled,
-        folds: list[Fold],
-        gammas: Array,
-        Cs: Array,
-        scoring: Scoring,
-        progress: FitProgress,
-    ) -> Array:
-        """Scores of held-out rows, (n_gammas, n_Cs, n_folds)."""
-        random, n_threads = random_of(self), thread_count(self.n_jobs)
-        points = _landmarks(self, kernel.with_gamma(float(gammas[gammas.size // 2])), data.X, data.number, random)
-        base = np.empty((data.X.shape[0], len(points)), dtype=np.float32)
-        precision = kernel.with_gamma(float(gammas[-1])).precision(points)
-
-        def fill(rows: slice) -> None:
-            base[rows] = kernel.base(data.X[rows], points, precision)
-
-        run_blocks(fill, data.X.shape[0], max(data.X.shape[1], len(points)), n_threads)
-        seed = seed_from(random)
-        scores = np.full((gammas.size, Cs.size, len(folds)), np.nan)
-        n_tasks = len(folds) * len(data.names) * Cs.size
-        for g, gamma in enumerate(gammas):
-            landmarks = LandmarkMap.fit(kernel.with_gamma(float(gamma)), points)
-            rows = self._rows(landmarks.features_of_base(base, n_threads), self._intercept_constant(landmarks, data.X))
-            scores[g] = follow(self, Path(rows, folds, data, Cs), scoring, progress, seed, g * n_tasks)
-        return scores
-
-    def _intercept_constant(self, landmarks: LandmarkMap, X: Any) -> float:
-        """What the kernel gains for the intercept, by the mean of z(x)·z(x): never negative, whatever the kernel is."""
-        mean = float(np.square(landmarks.features(_sample(X), 1, np.float64)).sum(axis=1).mean())
-        if not mean < LARGEST:
-            raise ValueError(
-                f"K(x, x) is {mean:.3g} on average, too large for float32. Scale the data, or lower gamma or degree."
-            )
-        return intercept_constant(self, mean or 1.0)
-
-    def _rows(self, features: NDArray[np.float32], intercept_square: float) -> TrainingRows:
-        data, scales = EncodedData(features.shape, features), np.ones(features.shape[1])
-        norms = row_norms(data, linear_pair(), scales, thread_count(self.n_jobs)) + intercept_square
-        return TrainingRows(data, linear_pair(), scales, norms, intercept_square, self.loss)
-
-    def _blocks(self, landmarks: LandmarkMap, data: Labelled, cost: Array, constant: float) -> BlockProblems:
-        n_threads = thread_count(self.n_jobs)
-        return BlockProblems(
-            features=lambda rows: landmarks.features(data.X[rows], n_threads),
-            blocks=blocks(data.X.shape[0], landmarks.width, _BLOCK_VALUES),
-            width=landmarks.width,
-            targets=cast(Any, data.signs),
-            cost=cost,
-            intercept_square=constant,
-            loss=losses.get(self.loss),
-        )
-
-    def _keep(self, results: list[SolveResult], classes: NDArray[Any], landmarks: LandmarkMap) -> None:
+    def _keep(self, results: list[SolveResult], classes: Labels, landmarks: LandmarkMap) -> None:
         self.classes_ = classes
         self._keep_results(results)
         self.gamma_ = landmarks.kernel.gamma
@@ -326,55 +276,19 @@ class NystromSVC(OneAgainstRest):
         self._kernel, self._points = landmarks.kernel, replace(landmarks.points)  # without what training needed of them
 
     @property
-    def basis_(self) -> Any:
+    def basis_(self) -> Matrix:
         """The landmarks in use."""
         check_is_fitted(self)
         return self._points.X
 
-    def _check_new(self, X: Any) -> Any:
+    def _check_new(self, X: MatrixLike) -> Matrix:
         check_is_fitted(self)
         return validation.check_new_rows(self, X, self._kernel.nonnegative_for)
 
-    def _scores(self, X: Any) -> Array:
+    def _scores(self, X: Matrix) -> Array:
         return values(self._kernel, self._points, self.dual_coef_, X, thread_count(self.n_jobs)) + self.intercept_
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = bool(pairwise.get(self.kernel).nonnegative_for)
         return tags
-
-
-def fit_map(
-    model: Any, X: Any, number: NDArray[np.int64] | None, random: np.random.RandomState, gamma: float | str
-) -> LandmarkMap:
-    """The map of a model's kernel and basis, fitted to validated rows of class numbers `number`."""
-    kernel = _kernel(model, X, gamma)
-    return LandmarkMap.fit(kernel, _landmarks(model, kernel, X, number, random))
-
-
-def _kernel(model: Any, X: Any, gamma: float | str) -> PairKernel:
-    """The model's kernel, with γ as a number."""
-    check_landmarks(model, X)
-    kernel = pairwise.get(model.kernel, model.degree, model.coef0)
-    validation.check_not_tiny(validation.check_rows(model, X, kernel.nonnegative_for))
-    return kernel.with_gamma(kernel.scale(X, _sample(X)) if gamma == "scale" else float(gamma))
-
-
-def _landmarks(
-    model: Any, kernel: PairKernel, X: Any, number: NDArray[np.int64] | None, random: np.random.RandomState
-) -> Points:
-    """The landmarks given, or those chosen."""
-    if isinstance(model.basis, str):
-        return basis_of.select(model.basis, kernel, X, number, model.n_basis, random)
-    options = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "input_name": "basis"}
-    given = check_array(with_own_indices(model.basis), **options)
-    if given.shape[1] != X.shape[1]:
-        raise ValueError(f"basis: the landmarks have {given.shape[1]} columns, and X has {X.shape[1]}.")
-    given = validation.canonical(given)
-    validation.check_rows(model, given, kernel.nonnegative_for)
-    return Points.of(given, centred=not sp.issparse(X))
-
-
-def _sample(X: Any) -> Any:
-    """Some rows, evenly spread: the same for every seed."""
-    return X[np.unique(np.linspace(0, X.shape[0] - 1, min(_SAMPLE, X.shape[0])).astype(np.int64))]

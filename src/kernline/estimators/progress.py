@@ -5,8 +5,10 @@ from __future__ import annotations
 import logging
 import threading
 import warnings
-from typing import Any
+from collections.abc import Callable
+from typing import TypeVar
 
+from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
 from ..sklearn_compat import with_callbacks
@@ -15,8 +17,10 @@ from ..validation import level_of_caller
 
 logger = logging.getLogger("kernline")
 
+FitT = TypeVar("FitT", bound=Callable[..., object])
 
-def runs_callbacks(fit: Any) -> Any:
+
+def runs_callbacks(fit: FitT) -> FitT:
     """Decorate a fit method so that callbacks are torn down however it ends."""
     return with_callbacks(fit) if with_callbacks is not None else fit
 
@@ -34,7 +38,7 @@ def _show_log() -> None:
 class FitProgress:
     """The progress of one fit over `names`, one name a binary problem. Workers may call it from several threads."""
 
-    def __init__(self, estimator: Any, names: list[str], max_iter: int, verbose: int) -> None:
+    def __init__(self, estimator: BaseEstimator, names: list[str], max_iter: int, verbose: int) -> None:
         self.estimator = estimator
         self.names = names
         self.max_iter = max_iter

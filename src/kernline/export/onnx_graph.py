@@ -9,11 +9,10 @@ import os
 from typing import Any, Literal
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from ..array_types import Array
+from ..array_types import Array, is_sparse
 from ..encoding import Axis, TableTerm
 from ..estimators.additive import AdditiveSVC
 from ..estimators.budgeted import BudgetedSVC
@@ -240,7 +239,7 @@ def _landmarks(graph: _Graph, x: str, model: NystromSVC) -> str:
             f"to_onnx: NystromSVC is exported with kernel 'rbf', 'poly' and 'sigmoid'; got {model.kernel!r:.80}. "
             "kernline.save writes any."
         )
-    landmarks = np.asarray(points.X.toarray() if sp.issparse(points.X) else points.X, dtype=np.float64)
+    landmarks = np.asarray(points.X.toarray() if is_sparse(points.X) else points.X, dtype=np.float64)
     if kernel.kind == "rbf":
         center = points.center if points.center is not None else np.zeros(landmarks.shape[1])
         return graph("MatMul", _rbf(graph, x, landmarks, center, kernel.gamma), model.dual_coef_.T)

@@ -85,8 +85,9 @@ class EncodedRows:
         self._add(X)
 
     def _add(self, X: Any) -> None:
-        check_encodable(None, X, self.encoder, self.n_threads)
-        data = self.encoder.transform(X, n_threads=self.n_threads)
+        check_encodable(X, self.encoder, self.n_threads)
+        # For prediction too: values beyond float32's reach are cut off, as prediction does.
+        data = self.encoder.transform(X, write=self.encoder.payload is not None, n_threads=self.n_threads)
         if self.first is None:
             self.first = data
         elif not self.arrays:

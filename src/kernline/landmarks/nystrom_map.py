@@ -11,13 +11,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack, solve_triangular
 
-from ..array_types import Array
+from ..array_types import Array, Matrix
 from ..caching import cached_property
 from ..threads import one_blas_thread, run_tasks
 from .pairwise import PairKernel
@@ -67,7 +66,7 @@ class LandmarkMap:
         """Features of a mapped row."""
         return len(self.points)
 
-    def features(self, X: Any, n_threads: int, dtype: Precision = np.float32) -> Values:
+    def features(self, X: Matrix, n_threads: int, dtype: Precision = np.float32) -> Values:
         """z(x_i) of all rows."""
         out = np.empty((X.shape[0], self.width), dtype=dtype)
         _over_blocks(self.kernel, self.points, X, dtype, self._times_root, out, n_threads)
@@ -99,11 +98,11 @@ class LandmarkMap:
     def _root32(self) -> NDArray[np.float32]:
         return self.root.astype(np.float32)
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         return {key: value for key, value in self.__dict__.items() if key != "_root32"}
 
 
-def values(kernel: PairKernel, points: Points, coefficients: Array, X: Any, n_threads: int) -> Array:
+def values(kernel: PairKernel, points: Points, coefficients: Array, X: Matrix, n_threads: int) -> Array:
     """Σ_b K(x_i, b) a_pb, (n_rows, n_problems), in the precision of X."""
     out = np.empty((X.shape[0], coefficients.shape[0]))
     columns = coefficients.T.astype(precision_of(X))
@@ -114,9 +113,9 @@ def values(kernel: PairKernel, points: Points, coefficients: Array, X: Any, n_th
 def _over_blocks(
     kernel: PairKernel,
     points: Points,
-    X: Any,
+    X: Matrix,
     dtype: Precision,
-    of_gram: Callable[[Values], Any],
+    of_gram: Callable[[Values], Values],
     out: Values,
     n_threads: int,
 ) -> None:

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 
 from .. import kernels
-from ..array_types import Array
+from ..array_types import Array, Matrix, is_sparse
 from ..sources import row_blocks
 from .points import Points, Precision, Values, plain
 
@@ -26,6 +26,11 @@ _REFUSED = {"additive_chi2"}
 _COARSEST = 1e3
 
 
+# A function of two matrices, sparse where X is, that returns K between their rows.
+KernelFunction: TypeAlias = Callable[[Matrix, Matrix], Matrix]
+KernelLike: TypeAlias = str | kernels.AdditiveKernel | KernelFunction
+
+
 @dataclass(frozen=True)
 class PairKernel:
     """A named kernel, an additive kernel, or a user-defined function; `gamma` as for NystromSVC."""
@@ -34,14 +39,14 @@ class PairKernel:
     gamma: float = 1.0
     degree: float = 3.0
     coef0: float = 1.0
-    function: Callable[[Any, Any], Any] | None = None
+    function: KernelFunction | None = None
     nonnegative_for: str = ""  # the kernel's name, if it refuses negative values
 
-    def __call__(self, X: Any, points: Points, dtype: Precision = np.float32) -> Values:
+    def __call__(self, X: Matrix, points: Points, dtype: Precision = np.float32) -> Values:
         """K(x_i, b_j), (rows of X) × (landmarks)."""
         return self.curve(self.base(X, points, self.precision(points, dtype)), points).astype(dtype, copy=False)
 
-    def base(self, X: Any, points: Points, dtype: Precision = np.float32) -> Values:
+    def base(self, X: Matrix, points: Points, dtype: Precision = np.float32) -> Values:
         """The part that does not depend on gamma, degree and coef0."""
         return FORMS[self.kind][0](self, X, points, dtype)
 
@@ -66,7 +71,7 @@ class PairKernel:
             "that is not an integer needs non-negative products x·b."
         )
 
-    def diagonal(self, X: Any) -> Array:
+    def diagonal(self, X: Matrix) -> Array:
         """K(x_i, x_i)."""
         if FORMS[self.kind][1] in (_rbf, _exponential):
             return np.ones(X.shape[0])
@@ -77,7 +82,7 @@ class PairKernel:
         """The same kernel with another γ."""
         return replace(self, gamma=gamma)
 
-    def scale(self, X: Any, sample: Any) -> float:
+    def scale(self, X: Matrix, sample: Matrix) -> float:
         """γ for gamma="scale", from all rows X or from a `sample` of them.
 
         1 / (n_features · Var X) as for scikit-learn's SVC; 1 / mean for a base that is another distance; for a kernel
@@ -91,7 +96,7 @@ class PairKernel:
         return _positive(1.0, float(self.base(sample, points, np.float64).mean()) * points.size)
 
 
-def svc_gamma(X: Any) -> float:
+def svc_gamma(X: Matrix) -> float:
     """1 / (n_features · Var X), as gamma="scale" in scikit-learn's SVC."""
     return _positive(1.0, X.shape[1] * _variance(X))
 
@@ -110,7 +115,7 @@ def _positive(numerator: float, denominator: float) -> float:
     return quotient
 
 
-def _variance(X: Any) -> float:
+def _variance(X: Matrix) -> float:
     n_values = X.shape[0] * X.shape[1]
     if sp.issparse(X):
         mean = X.sum(dtype=np.float64) / n_values
@@ -121,7 +126,7 @@ def _variance(X: Any) -> float:
     return float(sum(np.square(np.ascontiguousarray(X[rows]) - mean).sum() for rows in blocks) / n_values)
 
 
-def _distance(kernel: PairKernel, X: Any, points: Points, dtype: Precision) -> Values:
+def _distance(kernel: PairKernel, X: Matrix, points: Points, dtype: Precision) -> Values:
     return points.squared_distances(X, dtype)
 
 
@@ -138,14 +143,14 @@ def _exponential(kernel: PairKernel, base: Values, points: Points) -> Values:
     return _decay(base, kernel.gamma * points.size)
 
 
-def _manhattan(kernel: PairKernel, X: Any, points: Points, dtype: Precision) -> Values:
+def _manhattan(kernel: PairKernel, X: Matrix, points: Points, dtype: Precision) -> Values:
     """Σ |x − b| / size, within the range of float32."""
     from sklearn.metrics.pairwise import manhattan_distances
 
     return _in_units(manhattan_distances(plain(X), plain(points.X)), points, dtype)
 
 
-def _chi2_distance(kernel: PairKernel, X: Any, points: Points, dtype: Precision) -> Values:
+def _chi2_distance(kernel: PairKernel, X: Matrix, points: Points, dtype: Precision) -> Values:
     """Σ (x − b)² / (x + b) = Σ x + Σ b − 2 Σ 2xb/(x + b), with the last sum computed by the core; divided by size."""
     sums = [np.asarray(part.sum(axis=1, dtype=np.float64)).ravel() for part in (X, points.X)]
     distance = sums[0][:, None] + sums[1] - 2.0 * kernels.Chi2()(X, points.X)
@@ -157,7 +162,7 @@ def _in_units(distance: Array, points: Points, dtype: Precision) -> Values:
         return (distance / points.size).astype(dtype, copy=False)
 
 
-def _dot(kernel: PairKernel, X: Any, points: Points, dtype: Precision) -> Values:
+def _dot(kernel: PairKernel, X: Matrix, points: Points, dtype: Precision) -> Values:
     return points.products(X, dtype)
 
 
@@ -175,10 +180,10 @@ def _tanh(kernel: PairKernel, base: Values, points: Points) -> Values:
     return np.tanh(_affine(kernel, base, points), out=base)
 
 
-def _function(kernel: PairKernel, X: Any, points: Points, dtype: Precision) -> Values:
+def _function(kernel: PairKernel, X: Matrix, points: Points, dtype: Precision) -> Values:
     assert kernel.function is not None
     gram = kernel.function(plain(X), plain(points.X))
-    gram = gram.toarray() if sp.issparse(gram) else np.asarray(gram)
+    gram = gram.toarray() if is_sparse(gram) else np.asarray(gram)
     if gram.shape != (X.shape[0], len(points)):
         raise ValueError(
             f"kernel: the function must return a matrix of {X.shape[0]} rows and {len(points)} columns, one entry per "
@@ -209,7 +214,7 @@ SCIKIT_LEARN_NAMES = {
 NAMES = sorted((set(FORMS) - {"factor"} | set(kernels.BY_NAME) | SCIKIT_LEARN_NAMES) - _REFUSED)
 
 
-def get(kernel: Any, degree: float = 3.0, coef0: float = 1.0) -> PairKernel:
+def get(kernel: KernelLike, degree: float = 3.0, coef0: float = 1.0) -> PairKernel:
     """The kernel of a name, a `kernels` object or a function of two matrices. γ is set later.
 
     Names of this library take precedence: "chi2" is its additive kernel, scikit-learn's "chi2" is "exp-chi2" here.
@@ -221,9 +226,8 @@ def get(kernel: Any, degree: float = 3.0, coef0: float = 1.0) -> PairKernel:
         return PairKernel("factor", function=ScikitLearn(kernel))
     if isinstance(kernel, str):
         kernel = kernels.get(kernel)
-    return PairKernel(
-        "factor", function=kernel, nonnegative_for=kernel.name if getattr(kernel, "nonnegative", False) else ""
-    )
+    nonnegative_for = kernel.name if isinstance(kernel, kernels.AdditiveKernel) and kernel.nonnegative else ""
+    return PairKernel("factor", function=kernel, nonnegative_for=nonnegative_for)
 
 
 @dataclass(frozen=True)
@@ -232,7 +236,7 @@ class ScikitLearn:
 
     name: str
 
-    def __call__(self, X: Any, Y: Any) -> Any:
+    def __call__(self, X: Matrix, Y: Matrix) -> Values:
         """Return the Gram matrix."""
         from sklearn.metrics.pairwise import pairwise_kernels
 

@@ -9,16 +9,14 @@ origin, and nothing overflows. Training uses float32, prediction the precision o
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
-from ..array_types import Array
+from ..array_types import Array, Matrix, Numbers, is_sparse
 from ..caching import cached_property
 
-Values = NDArray[Any]  # float32 or float64
+Values = Numbers  # float32 or float64
 Precision = type[np.float32] | type[np.float64]
 
 # Scaled values are clipped here: the squares of a row can still be summed in float32, and the row is far from all.
@@ -29,7 +27,7 @@ _DENSE_VALUES = 100_000_000
 _SPARSE_BELOW = 0.1
 
 
-def precision_of(X: Any) -> Precision:
+def precision_of(X: Matrix) -> Precision:
     """float32 for rows of that type, else float64."""
     return np.float32 if X.dtype == np.float32 else np.float64
 
@@ -42,15 +40,15 @@ class Points:
     are computed between x / size.
     """
 
-    X: Any
+    X: Matrix
     center: Array | None
     unit: float
     size: float
 
     @classmethod
-    def of(cls, X: Any, *, centred: bool = True) -> Points:
+    def of(cls, X: Matrix, *, centred: bool = True) -> Points:
         """Landmarks with their own mean as center, and their largest magnitude as unit."""
-        if not centred or sp.issparse(X):
+        if not centred or is_sparse(X):
             return cls(X, None, largest(X), largest(X))
         center = _rounded(X.mean(axis=0, dtype=np.float64))
         return cls(X, center, largest(X - center), largest(X))
@@ -58,11 +56,11 @@ class Points:
     def __len__(self) -> int:
         return int(self.X.shape[0])
 
-    def __getitem__(self, rows: Any) -> Points:
+    def __getitem__(self, rows: slice | Numbers) -> Points:
         """A subset, with the same center, unit and size."""
         return Points(self.X[rows], self.center, self.unit, self.size)
 
-    def squared_distances(self, X: Any, dtype: Precision) -> Values:
+    def squared_distances(self, X: Matrix, dtype: Precision) -> Values:
         """‖x − b‖² / unit²."""
         columns, norms = self._moved32 if dtype is np.float32 else self._moved
         X = _scaled(X, self.center, self.unit, dtype)
@@ -72,7 +70,7 @@ class Points:
         out += norms
         return np.maximum(out, 0.0, out=out)
 
-    def products(self, X: Any, dtype: Precision) -> Values:
+    def products(self, X: Matrix, dtype: Precision) -> Values:
         """x·b / size²."""
         columns = self._raw32 if dtype is np.float32 else self._raw
         return _product(_scaled(X, None, self.size, dtype), columns)
@@ -83,33 +81,33 @@ class Points:
         return float(_squared_norms(_scaled(self.X, self.center, self.unit, np.float64)).max(initial=0.0))
 
     @cached_property
-    def _moved(self) -> tuple[Any, Values]:
+    def _moved(self) -> tuple[Matrix, Values]:
         return self._for_distances(np.float64)
 
     @cached_property
-    def _moved32(self) -> tuple[Any, Values]:
+    def _moved32(self) -> tuple[Matrix, Values]:
         return self._for_distances(np.float32)
 
-    def _for_distances(self, dtype: Precision) -> tuple[Any, Values]:
+    def _for_distances(self, dtype: Precision) -> tuple[Matrix, Values]:
         moved = _scaled(self.X, self.center, self.unit, dtype)
         return _columns(moved), _squared_norms(moved)
 
     @cached_property
-    def _raw(self) -> Any:
+    def _raw(self) -> Matrix:
         return _columns(_scaled(self.X, None, self.size, np.float64))
 
     @cached_property
-    def _raw32(self) -> Any:
+    def _raw32(self) -> Matrix:
         return _columns(_scaled(self.X, None, self.size, np.float32))
 
-    def __getstate__(self) -> dict[str, Any]:
+    def __getstate__(self) -> dict[str, object]:
         return {name: getattr(self, name) for name in ("X", "center", "unit", "size")}
 
 
-def plain(X: Any) -> Any:
+def plain(X: Matrix) -> Matrix:
     """Rows in the form other libraries expect: float32 or float64, 32-bit indices if they suffice."""
     X = X if X.dtype in (np.float32, np.float64) else X.astype(np.float64)
-    if sp.issparse(X) and X.indices.dtype != np.int32 and max(X.nnz, *X.shape) < 2**31:
+    if is_sparse(X) and X.indices.dtype != np.int32 and max(X.nnz, *X.shape) < 2**31:
         return sp.csr_array((X.data, X.indices.astype(np.int32), X.indptr.astype(np.int32)), shape=X.shape)
     return X
 
@@ -120,16 +118,16 @@ def _rounded(center: Array) -> Array:
     return np.ldexp(digits.astype(np.float32).astype(np.float64), exponent)
 
 
-def largest(X: Any) -> float:
+def largest(X: Matrix) -> float:
     """The largest magnitude of a value, or 1 if all are zero."""
-    values = X.data if sp.issparse(X) else X
+    values = X.data if is_sparse(X) else X
     # Not by np.abs, which is negative at the lowest value of an integer type.
     return max(float(values.max(initial=0)), -float(values.min(initial=0))) or 1.0
 
 
-def _scaled(X: Any, center: Array | None, unit: float, dtype: Precision) -> Any:
+def _scaled(X: Matrix, center: Array | None, unit: float, dtype: Precision) -> Matrix:
     """(x − center) / unit. Sparse rows with many values are made dense, which makes matrix products faster."""
-    if sp.issparse(X):
+    if is_sparse(X):
         if center is None and X.nnz <= _SPARSE_BELOW * X.shape[0] * X.shape[1]:
             values = np.clip(X.data * (1.0 / unit), -_FARTHEST, _FARTHEST).astype(dtype)
             return sp.csr_array((values, X.indices, X.indptr), shape=X.shape)
@@ -140,21 +138,21 @@ def _scaled(X: Any, center: Array | None, unit: float, dtype: Precision) -> Any:
     return np.clip(scaled, -_FARTHEST, _FARTHEST, out=scaled).astype(dtype, order="C", copy=False)
 
 
-def _columns(scaled: Any) -> Any:
+def _columns(scaled: Matrix) -> Matrix:
     """The transpose, contiguous for products; sparse only if it would be too large otherwise."""
-    if sp.issparse(scaled):
+    if is_sparse(scaled):
         if scaled.shape[0] * scaled.shape[1] > _DENSE_VALUES:
             return scaled.T.tocsr()
         scaled = scaled.toarray()
     return np.ascontiguousarray(scaled.T)
 
 
-def _product(X: Any, columns: Any) -> Values:
+def _product(X: Matrix, columns: Matrix) -> Values:
     product = X @ columns
-    return product.toarray() if sp.issparse(product) else np.asarray(product)
+    return product.toarray() if is_sparse(product) else np.asarray(product)
 
 
-def _squared_norms(X: Any) -> Values:
-    if sp.issparse(X):
+def _squared_norms(X: Matrix) -> Values:
+    if is_sparse(X):
         return np.asarray(X.multiply(X).sum(axis=1), dtype=X.dtype).ravel()
     return np.einsum("ij,ij->i", X, X)

@@ -13,14 +13,14 @@ from __future__ import annotations
 
 import math
 import warnings
-from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 from sklearn.exceptions import ConvergenceWarning
 
-from ..estimators.training import one_against_rest, seed_from
+from ..array_types import Matrix, is_sparse
+from ..class_signs import one_against_rest
+from ..randomness import seed_from
 from ..sources import value_range
 from ..threads import one_blas_thread, one_openmp_thread
 from .pairwise import PairKernel
@@ -65,7 +65,7 @@ def _n_candidates(n_basis: int | None, n_rows: int) -> int:
 def select(
     method: str,
     kernel: PairKernel,
-    X: Any,
+    X: Matrix,
     number: NDArray[np.int64] | None,
     n_basis: int | None,
     random: np.random.RandomState,
@@ -84,24 +84,24 @@ def select(
     return _points(X[_draw(X, n_basis, random)], X)
 
 
-def _points(rows: Any, X: Any) -> Points:
+def _points(rows: Matrix, X: Matrix) -> Points:
     """Landmarks beside rows like X: those of sparse data are not centred, whatever they are themselves."""
-    return Points.of(rows, centred=not sp.issparse(X))
+    return Points.of(rows, centred=not is_sparse(X))
 
 
-def _draw(X: Any, size: int, random: np.random.RandomState) -> Rows:
+def _draw(X: Matrix, size: int, random: np.random.RandomState) -> Rows:
     """Rows without repetition, in their order."""
     return np.sort(random.permutation(X.shape[0])[: min(size, X.shape[0])])
 
 
-def _centres(sample: Any, X: Any, n_basis: int, random: np.random.RandomState) -> Points:
+def _centres(sample: Matrix, X: Matrix, n_basis: int, random: np.random.RandomState) -> Points:
     """Centres by k-means in float32, of rows moved to their mean and scaled so that no square leaves its range."""
     low = value_range(sample)[0]
     sample = plain(sample)
-    middle = np.zeros(1) if sp.issparse(sample) else sample.mean(axis=0, dtype=np.float64)
-    sample = sample.astype(np.float64) if sp.issparse(sample) else sample - middle
+    middle = np.zeros(1) if is_sparse(sample) else sample.mean(axis=0, dtype=np.float64)
+    sample = sample.astype(np.float64) if is_sparse(sample) else sample - middle
     exponent = int(np.frexp(largest(sample))[1])  # a power of two: the digits stay the same
-    if sp.issparse(sample):
+    if is_sparse(sample):
         sample.data = np.ldexp(sample.data, -exponent)
     else:
         sample = np.ldexp(sample, -exponent)
@@ -112,7 +112,7 @@ def _centres(sample: Any, X: Any, n_basis: int, random: np.random.RandomState) -
 
 
 @one_openmp_thread  # its sums would depend on the number of threads
-def _means(sample: Any, n_basis: int, random: np.random.RandomState) -> NDArray[np.float64]:
+def _means(sample: Matrix, n_basis: int, random: np.random.RandomState) -> NDArray[np.float64]:
     from sklearn.cluster import KMeans  # slow to import
 
     means = KMeans(n_basis, init="random", n_init=1, max_iter=_ROUNDS, random_state=random)
@@ -124,7 +124,7 @@ def _means(sample: Any, n_basis: int, random: np.random.RandomState) -> NDArray[
 
 def _by_l1(
     kernel: PairKernel,
-    X: Any,
+    X: Matrix,
     number: NDArray[np.int64],
     n_basis: int | None,
     random: np.random.RandomState,
@@ -160,7 +160,7 @@ def _of_every_class(number: NDArray[np.int64], sample: Rows) -> Rows:
     return np.sort(np.append(sample, first[missing]))
 
 
-def _by_leverage(kernel: PairKernel, X: Any, n_basis: int, random: np.random.RandomState) -> Points:
+def _by_leverage(kernel: PairKernel, X: Matrix, n_basis: int, random: np.random.RandomState) -> Points:
     """ℓ(x) = (K(x, x) − k(x, S) (K(S, S) + λ)⁻¹ k(S, x)) / λ over a sample S, with λ so that Σ ℓ is about n_basis."""
     pool = X[_draw(X, _ROWS_EACH * n_basis, random)]
     sketch = _points(pool[_draw(pool, n_basis, random)], X)

@@ -17,6 +17,7 @@ import threading
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +41,12 @@ Features = Callable[[slice], NDArray[np.float32]]
 Rows = slice | NDArray[np.int64]
 
 
+class Targets(Protocol):
+    """An array of t_i, or what computes those of some rows when it is indexed."""
+
+    def __getitem__(self, rows: Rows) -> Array: ...
+
+
 @dataclass(frozen=True)
 class BlockProblems:
     """Problems on the same rows, each with its `targets`. Features are computed one block at a time."""
@@ -47,7 +54,7 @@ class BlockProblems:
     features: Features
     blocks: list[slice]
     width: int
-    targets: list[Array]
+    targets: Sequence[Targets]
     cost: Array
     intercept_square: float
     loss: Loss

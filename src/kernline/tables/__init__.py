@@ -6,8 +6,9 @@ To add a method, write a frozen dataclass with ``build(kernel) -> TablePair``, a
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
+from ..array_types import Array
 from ..kernels import AdditiveKernel, Linear
 from .explicit import ChebyshevMap, HomogeneousMap, LowDimensionalMap, QuantisedIntersection
 from .hats import Hats
@@ -72,7 +73,7 @@ BY_NAME: dict[str, Callable[[float], Approximation]] = {
 }
 
 
-def get(approximation: Any, spacing: float = CROWDED) -> Approximation:
+def get(approximation: str | Approximation, spacing: float = CROWDED) -> Approximation:
     """Return the method of a name; objects pass through."""
     if isinstance(approximation, str) and approximation in BY_NAME:
         return BY_NAME[approximation](spacing)
@@ -84,7 +85,7 @@ def get(approximation: Any, spacing: float = CROWDED) -> Approximation:
     )
 
 
-def build(kernel: AdditiveKernel, approximation: str | Approximation, *, values: Any = None) -> TablePair:
+def build(kernel: AdditiveKernel, approximation: str | Approximation, *, values: Array | None = None) -> TablePair:
     """Return the tables of a method. The linear kernel is exact, whatever the method.
 
     `values`, the non-zero u of the training data, is used by methods whose knots depend on it.

@@ -11,12 +11,12 @@ referees use it.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ..array_types import Array
+from ..array_types import Array, Floats, Numbers
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ class DenseTable:
         """Return the vectors of all codes as a matrix."""
         return self.rows.astype(np.float64)
 
-    def vectors(self, cells: NDArray[Any]) -> Array:
+    def vectors(self, cells: Numbers) -> Array:
         """Return the vectors of these codes."""
         return self.as_rows()[cells]
 
@@ -55,7 +55,7 @@ class PairTable:
         """Return the vectors of all codes as a matrix, (steps·(width − 1) + 1, width)."""
         return self.vectors(np.arange(self.steps * (self.width - 1) + 1))
 
-    def vectors(self, cells: NDArray[Any]) -> Array:
+    def vectors(self, cells: Numbers) -> Array:
         """Return the vectors of these codes."""
         position, step = np.divmod(cells.astype(np.int64), self.steps)
         rows = np.zeros((position.size, self.width))
@@ -71,7 +71,7 @@ class ValueTable:
 
     width: int = 1
 
-    def vectors(self, cells: NDArray[Any]) -> Array:
+    def vectors(self, cells: Numbers) -> Array:
         """Return the values."""
         return cells.astype(np.float64)[:, None]
 
@@ -82,7 +82,7 @@ class PowersTable:
 
     width: int
 
-    def vectors(self, cells: NDArray[Any]) -> Array:
+    def vectors(self, cells: Numbers) -> Array:
         """Return the powers."""
         return np.vander(cells[:, 0].astype(np.float64), self.width, increasing=True)
 
@@ -99,7 +99,7 @@ class NodesTable:
         """Numbers per feature."""
         return self.matrix.shape[0]
 
-    def vectors(self, cells: NDArray[Any]) -> Array:
+    def vectors(self, cells: Numbers) -> Array:
         """Return A·m."""
         m = cells[:, 1:].astype(np.float64)
         if self.constant is not None:
@@ -128,6 +128,16 @@ class CodeGrid:
         return cls(values, 0.5 * (values[1:] + values[:-1]))
 
 
+class Payload(Protocol):
+    """Numbers that a method computes from each value before training (pmsvm.py)."""
+
+    def compute(self, u: Floats, *, write: bool) -> Floats:
+        """One row per value; with `write`, what the write table needs too."""
+
+    def norms(self, u: Floats) -> Floats:
+        """k(u, u)."""
+
+
 @dataclass(frozen=True)
 class TablePair:
     """An additive method: what it reads, what it writes, and the grid of codes both are tabulated on.
@@ -144,7 +154,7 @@ class TablePair:
     symmetric: bool
     grid: CodeGrid | None = None
     curvature: Array | None = None
-    payload: Any = None  # a NodePayload (pmsvm.py)
+    payload: Payload | None = None
     intercept: bool = True
     gram: Array | None = None
 

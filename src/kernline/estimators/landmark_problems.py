@@ -1,0 +1,89 @@
+"""The linear problems on the features of landmarks, z(x) = K(x, B) T, with all features stored or block by block."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..array_types import Array, Floats, Matrix
+from ..class_signs import LARGEST
+from ..landmarks.nystrom_map import LandmarkMap, blocks, run_blocks
+from ..landmarks.pairwise import PairKernel
+from ..landmarks.points import Points
+from ..landmarks.settings import sample_of
+from ..losses import Loss
+from ..solvers import BlockProblems, Blockwise, DualCD, SolveResult
+from ..training import Intercept, TrainingRows
+from .labelled import Labelled
+from .one_vs_rest import solve_all
+from .progress import FitProgress
+
+# Values of the features of a block where they are not stored: 16 MB.
+_BLOCK_VALUES = 4_000_000
+
+
+@dataclass(frozen=True)
+class LandmarkProblems:
+    """One problem per class against the rest, on the features that a map gives."""
+
+    landmarks: LandmarkMap
+    data: Labelled[Matrix]
+    intercept: Intercept
+    loss: Loss
+    n_threads: int
+
+    def solve(self, cost: Array, solver: DualCD, progress: FitProgress, first: int) -> list[SolveResult]:
+        """Solve them on stored features; `first` is the number of the first problem in `progress`."""
+        constant = self._constant()
+        rows = self._rows(self.landmarks.features(self.data.X, self.n_threads), constant)
+        return solve_all(rows, self.data, cost, solver, self.n_threads, progress, first)
+
+    def solve_blockwise(self, cost: Array, solver: DualCD, progress: FitProgress, first: int) -> list[SolveResult]:
+        """Solve them on features that are computed again in every pass, one block of rows at a time."""
+        X, width = self.data.X, self.landmarks.width
+        problems = BlockProblems(
+            features=lambda rows: self.landmarks.features(X[rows], self.n_threads),
+            blocks=blocks(X.shape[0], width, _BLOCK_VALUES),
+            width=width,
+            targets=self.data.signs,
+            cost=cost,
+            intercept_square=self._constant(),
+            loss=self.loss,
+        )
+        watches = [progress.problem(first + index) for index in range(len(self.data.signs))]
+        settings = Blockwise(solver.tol, solver.max_iter, solver.seed, self.n_threads)
+        results = settings.solve(problems, watches, threading.Event())
+        for watch, result in zip(watches, results, strict=True):
+            watch.end(result)
+        return results
+
+    def rows_of_base(self, base: Floats) -> TrainingRows:
+        """The rows for a search, from the kernel's base between all rows and landmarks."""
+        return self._rows(self.landmarks.features_of_base(base, self.n_threads), self._constant())
+
+    def _rows(self, features: Floats, constant: float) -> TrainingRows:
+        return TrainingRows.of_features(features, self.loss, constant, self.n_threads)
+
+    def _constant(self) -> float:
+        """What the kernel gains for the intercept, by the mean of z(x)·z(x): never negative, whatever the kernel."""
+        sample = self.landmarks.features(sample_of(self.data.X), 1, np.float64)
+        mean = float(np.square(sample).sum(axis=1).mean())
+        if not mean < LARGEST:
+            raise ValueError(
+                f"K(x, x) is {mean:.3g} on average, too large for float32. Scale the data, or lower gamma or degree."
+            )
+        return self.intercept.constant(mean or 1.0)
+
+
+def base_of(kernel: PairKernel, points: Points, X: Matrix, n_threads: int) -> Floats:
+    """The kernel's base between all rows and landmarks, which does not depend on γ but in its precision."""
+    base = np.empty((X.shape[0], len(points)), dtype=np.float32)
+    precision = kernel.precision(points)
+
+    def fill(rows: slice) -> None:
+        base[rows] = kernel.base(X[rows], points, precision)
+
+    run_blocks(fill, X.shape[0], max(X.shape[1], len(points)), n_threads)
+    return base

@@ -1,0 +1,106 @@
+"""The search for hyperparameters: C along a path, for each value of another parameter, by cross-validation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..array_types import Array, Labels
+from ..class_signs import costs
+from ..solvers import DualCD
+from ..training import TrainingRows
+from .cross_validation import Path, Scorer, Scoring, folds_of, follow
+from .labelled import AnyLabelled
+from .progress import FitProgress
+
+ValueT = TypeVar("ValueT")
+RowsT = TypeVar("RowsT", bound=TrainingRows)
+
+
+@dataclass(frozen=True)
+class SearchResult(Generic[ValueT]):
+    """The scores of held-out rows, (n_values, n_Cs, n_folds), for each value of a parameter and each C.
+
+    NaN where C was not tried. Of equal mean scores, the smaller C is taken, then the first value.
+    """
+
+    values: Sequence[ValueT]
+    Cs: Array
+    scores: Array
+
+    @property
+    def means(self) -> Array:
+        """Mean scores over the folds, (n_values, n_Cs)."""
+        return self.scores.mean(axis=2)
+
+    @property
+    def best(self) -> tuple[int, int]:
+        """The numbers of the best value and C."""
+        means = np.round(self.means, 12)  # equal scores stay equal whatever the order of their sum
+        found = [(np.nanmax(row), -int(np.nanargmax(row))) for row in means]
+        value = max(range(len(found)), key=lambda k: found[k])
+        return value, -found[value][1]
+
+    @property
+    def best_value(self) -> ValueT:
+        """The best value of the parameter."""
+        return self.values[self.best[0]]
+
+    @property
+    def best_C(self) -> float:
+        """The best C."""
+        return float(self.Cs[self.best[1]])
+
+    @property
+    def best_score(self) -> float:
+        """The highest mean score."""
+        return float(np.round(self.means, 12)[self.best])
+
+
+class Search:
+    """The settings of a search, and the names of the problems that it solves, for progress.
+
+    The folds split y as given, and `data` may have rows of weight zero left out.
+    """
+
+    def __init__(
+        self, data: AnyLabelled, y: ArrayLike, sample_weight: ArrayLike | None, Cs: Array, cv: object, scoring: Scorer
+    ) -> None:
+        labels: Labels = np.ravel(np.asarray(y))
+        self.data, self.Cs = data, Cs
+        self.folds = folds_of(cv, labels, sample_weight, data)
+        self.scoring = Scoring(scoring, data)
+        _ = costs(Cs[0], data.weights), costs(Cs[-1], data.weights)  # refuses what does not fit into float32
+
+    def tasks(self, values: Iterable[str]) -> list[str]:
+        """The names of all problems, in the order in which they are numbered."""
+        return [
+            f"{value}, fold {fold}, {name}, C={C:.3g}"
+            for value in values
+            for fold in range(len(self.folds))
+            for name in self.data.names
+            for C in self.Cs
+        ]
+
+    def run(
+        self,
+        values: Sequence[ValueT],
+        rows_of: Callable[[ValueT], RowsT],
+        solver: DualCD,
+        n_threads: int,
+        progress: FitProgress,
+    ) -> tuple[SearchResult[ValueT], RowsT]:
+        """Score every C on every fold for each value, on the rows that the value gives; returns the best rows too."""
+        scores = np.full((len(values), self.Cs.size, len(self.folds)), np.nan)
+        n_tasks = len(self.folds) * len(self.data.names) * self.Cs.size
+        for k, value in enumerate(values):
+            rows = rows_of(value)
+            path = Path(rows, self.folds, self.data, self.Cs)
+            scores[k] = follow(path, self.scoring, solver, n_threads, progress, k * n_tasks)
+            if SearchResult(values[: k + 1], self.Cs, scores[: k + 1]).best[0] == k:
+                best_rows = rows
+        return SearchResult(values, self.Cs, scores), best_rows

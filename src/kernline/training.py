@@ -1,0 +1,198 @@
+"""From values to a solution, in three steps: encode the rows, state the problem, solve it.
+
+    rows = training.encode(X, training.AdditiveSettings(kernels.Chi2()))
+    problem = rows.problem(targets, cost)                 # t_i and c_i, one per row
+    result = solvers.DualCD(tol=0.01).solve(problem)
+
+All binary problems, values of C and folds of a cross-validation on the same rows share the first step. Estimators do
+the same: they translate their parameters into these settings, and keep the result.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from . import losses, tables, validation
+from .array_types import Array, Floats, Matrix, is_sparse
+from .class_signs import LARGEST
+from .encoding import ColumnRange, EncodedData, Encoder, Scale, TermSpec, sample_of_values
+from .encoding.terms import replaced_columns
+from .kernels import AdditiveKernel
+from .memory import COLUMN_BYTES, check_width
+from .native import row_norms
+from .solvers import Problem
+from .solvers.problem import HINGE
+from .validation import NO_NAMES, Names
+
+
+@dataclass(frozen=True)
+class Intercept:
+    """Adds a constant to the kernel, `scaling`² times the mean of K(x, x)."""
+
+    fit: bool = True
+    scaling: float = 1.0
+
+    def constant(self, mean: float) -> float:
+        """The constant, for this mean of K(x, x); 0 without an intercept."""
+        constant = float(self.scaling) * float(self.scaling) * mean if self.fit else 0.0
+        if not constant < LARGEST:
+            raise ValueError(f"intercept_scaling={self.scaling:g} is too large for float32; try 10 at most.")
+        return constant
+
+
+PENALISED = Intercept()
+
+
+@dataclass(frozen=True)
+class AdditiveSettings:
+    """How rows are encoded, and the kernel and loss of the problems on them. Parameters are those of AdditiveSVC.
+
+    `terms` are those besides numbers, `n_problems` how many weight vectors the caller needs at once, for the estimate
+    of memory.
+    """
+
+    kernel: AdditiveKernel
+    approximation: str | tables.Approximation = "hats"
+    scale: Scale = "max"
+    gamma: float | str = "scale"
+    loss: losses.Loss = HINGE
+    intercept: Intercept = PENALISED
+    terms: tuple[TermSpec, ...] = ()
+    seed: int = 0
+    n_problems: int = 1
+    n_threads: int = 1
+
+    @property
+    def method(self) -> tables.Approximation:
+        """The approximation as an object. Values scaled by their maximum crowd near zero, and so do its knots."""
+        return tables.get(self.approximation, tables.CROWDED if self.scale == "max" else tables.EVEN)
+
+    @property
+    def places_knots_by_values(self) -> bool:
+        """Whether the tables depend on the training values."""
+        return getattr(self.method, "spacing", None) == "quantile"
+
+
+@dataclass(frozen=True)
+class TrainingRows:
+    """Rows as the solver reads them, and all of a problem but its targets and costs.
+
+    `norms` are K(x_i, x_i), intercept included.
+    """
+
+    data: EncodedData
+    pair: tables.TablePair
+    scales: Array
+    norms: Array
+    intercept_square: float
+    loss: losses.Loss
+
+    def problem(self, targets: Array, cost: Array, members: NDArray[np.int32] | None = None) -> Problem:
+        """Return the problem of targets t_i and costs c_i. With `members`, they are those of these rows alone."""
+        return Problem(
+            data=self.data,
+            pair=self.pair,
+            scales=self.scales,
+            targets=targets,
+            cost=cost,
+            curvature=self.norms if members is None else self.norms[members],
+            intercept_square=self.intercept_square,
+            loss=self.loss,
+            members=members,
+        )
+
+    @classmethod
+    def of_features(cls, features: Floats, loss: losses.Loss, intercept_square: float, n_threads: int) -> TrainingRows:
+        """Rows of plain features and the linear kernel, with the kernel's constant."""
+        data, scales, pair = EncodedData(features.shape, features), np.ones(features.shape[1]), tables.linear_pair()
+        norms = row_norms(data, pair, scales, n_threads) + intercept_square
+        return cls(data, pair, scales, norms, intercept_square, loss)
+
+
+@dataclass(frozen=True)
+class AdditiveRows(TrainingRows):
+    """Encoded rows, the encoder, and the kernel's factor."""
+
+    encoder: Encoder
+    gamma: float
+
+
+def encode(
+    X: Matrix | EncodedData, settings: AdditiveSettings, weight: Array | None = None, names: Names = NO_NAMES
+) -> AdditiveRows:
+    """Encode X, a CSR matrix or an array, validated; rows that are encoded already are taken as they are.
+
+    `weight` are the sample weights, `names` the names that error messages mention.
+    """
+    if isinstance(X, EncodedData):
+        return _scaled(X, _pair_of_encoded(X, settings), settings, weight)
+    check_width(X, COLUMN_BYTES)
+    found = ColumnRange.of(X, settings.n_threads).without(replaced_columns(settings.terms))
+    validation.check_values(found, settings.kernel, settings.scale, names, sparse=is_sparse(X))
+    pair = _pair(X, found, settings)
+    # Float32 weights: those of the solver, of all problems, and as the core reads them.
+    column_bytes = COLUMN_BYTES + 3 * 4 * pair.width * settings.n_problems
+    check_width(X, column_bytes)
+    encoder = Encoder.fit(
+        X,
+        pair,
+        scale=settings.scale,
+        column_range=found,
+        kernel=settings.kernel,
+        terms=settings.terms,
+        sample_weight=weight,
+        seed=settings.seed,
+        n_threads=settings.n_threads,
+    )
+    check_width(X, column_bytes, encoder.n_columns)
+    data = encoder.transform(X, column_range=found, n_threads=settings.n_threads)
+    return _scaled(data, pair, settings, weight)
+
+
+def _pair(X: Matrix, found: ColumnRange, settings: AdditiveSettings) -> tables.TablePair:
+    values = sample_of_values(X, found, settings.scale, settings.seed) if settings.places_knots_by_values else None
+    return tables.build(settings.kernel, settings.method, values=values)
+
+
+def _pair_of_encoded(data: EncodedData, settings: AdditiveSettings) -> tables.TablePair:
+    """The tables for rows that were encoded before, by an encoder that must suit the settings."""
+    pair = None if settings.places_knots_by_values else tables.build(settings.kernel, settings.method)
+    encoder = data.encoder
+    if pair is None or encoder is None or not encoder.suits(pair, settings.scale, settings.kernel):
+        raise ValueError(
+            f"X was encoded for another kernel, approximation or scale than kernel={settings.kernel.name!r}, "
+            f"approximation={settings.approximation!r}, scale={settings.scale!r}. Use those of the model that the "
+            "encoder is from, or pass the values. An approximation with spacing='quantile' always needs the values."
+        )
+    return pair
+
+
+def _scaled(
+    data: EncodedData, pair: tables.TablePair, settings: AdditiveSettings, weight: Array | None
+) -> AdditiveRows:
+    """The kernel's factor and constant. Scales are relative to the largest, so that nothing overflows."""
+    encoder = data.encoder
+    assert encoder is not None
+    unit = float(encoder.scales.max(initial=0.0)) or 1.0
+    norms = row_norms(data, pair, encoder.scales / unit, settings.n_threads)
+    mean = float(np.average(norms, weights=weight)) or 1.0
+    factor = 1.0 / mean if settings.gamma == "scale" else float(settings.gamma) * unit
+    if not factor * norms.max(initial=0.0) < LARGEST:
+        raise ValueError(
+            f"gamma={settings.gamma!r} makes K(x, x) as large as {factor * norms.max():.3g}, too large for float32. "
+            "Pass gamma='scale', or scale the data."
+        )
+    intercept_square = settings.intercept.constant(factor * mean) if pair.intercept else 0.0
+    return AdditiveRows(
+        data=data,
+        encoder=encoder,
+        pair=pair,
+        gamma=factor / unit,
+        scales=factor * (encoder.scales / unit),
+        norms=factor * norms + intercept_square,
+        intercept_square=intercept_square,
+        loss=settings.loss,
+    )
