@@ -88,7 +88,7 @@ GOOD_HEADER = b"{'descr': '<f8', 'fortran_order': False, 'shape': (2, 2), }\n"
         ("x.npz", sparse(indptr=[0, 2, 1 << 40, 4]), "do not begin where"),
         ("x.npz", sparse(indptr=[0, 1 << 40, 0, 0]), "do not begin where"),
         ("x.npz", sparse(format=b"bsr", data=np.ones((4, 1, 1)), indptr=[0, 1 << 40, 0, 0]), "do not begin where"),
-        ("x.npz", sparse(indices=np.ones(4)), "no whole numbers"),
+        ("x.npz", sparse(indices=np.ones(4)), "are not integers"),
         ("x.npz", sparse(format=b"abc"), "of format 'abc'"),
         ("x.npz", sparse(shape=[3]), ""),
         ("x.npz", archive({"format": np.array(b"csr"), "shape": [1, 1], "data": [1.0]}), ""),
@@ -238,8 +238,8 @@ def test_columns_that_cannot_be_read(tmp_path, write, columns, options, message)
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("a,b\n1,2\n".encode("utf-16"), "stream:1: .*found UTF-16 or no text"),
-        ("a,b\n1,2\n".encode("utf-16-le"), "stream:1: .*found UTF-16 or no text"),
+        ("a,b\n1,2\n".encode("utf-16"), "stream:1: .*found UTF-16 or binary data"),
+        ("a,b\n1,2\n".encode("utf-16-le"), "stream:1: .*found UTF-16 or binary data"),
         (b"a,b\r1,2\r3,4\r", r"stream:1: a line ends in \\r alone"),
         (b"a,b\n1,2\n1,2\0\n", "stream:3: column 'b' holds '2\\\\x00', not a number"),
         (b"a,b\n1,2\n1," + b"9" * (1 << 27), "stream:3: line of more than 64 MB"),
@@ -254,7 +254,7 @@ def test_odd_text(content, message):
 
 def test_text_that_is_no_utf8_in_csv():
     good = "a,y\n1,caf\xe9\n2,tea\n".encode("latin-1")
-    with pytest.raises(ValueError, match=r"stream:2: column 'y' holds bytes that are no UTF-8"):
+    with pytest.raises(ValueError, match=r"stream:2: column 'y' holds bytes that are not UTF-8"):
         read(io.BytesIO(good), format="csv", target="y")
     assert read(io.BytesIO(good), format="csv", columns=["a"]).X.tolist() == [[1], [2]]
     with pytest.warns(UserWarning, match=r"Skipped 2 lines of stream. The first: stream:2: column 'y' holds 'caf"):
@@ -375,9 +375,9 @@ BOMBS = {
     "zeros.arrow.gz": (repeated(b"", ZEROS, 400), "is not an Arrow file: it begins with"),
     "zeros.npz.gz": (repeated(b"", ZEROS, 400), "is not a .npz file of NumPy: it begins with"),
     "zeros.npy.gz": (repeated(b"", ZEROS, 400), "not an array in NumPy's .npy format"),
-    "magic.parquet.gz": (repeated(b"PAR1", ZEROS, 400), "half of the memory available. Decompress it"),
-    "magic.arrow.gz": (repeated(b"ARROW1\0\0", ZEROS, 400), "half of the memory available. Decompress it"),
-    "magic.npz.gz": (repeated(b"PK\x03\x04", ZEROS, 400), "half of the memory available. Decompress it"),
+    "magic.parquet.gz": (repeated(b"PAR1", ZEROS, 400), "half of the available memory. Decompress it"),
+    "magic.arrow.gz": (repeated(b"ARROW1\0\0", ZEROS, 400), "half of the available memory. Decompress it"),
+    "magic.npz.gz": (repeated(b"PK\x03\x04", ZEROS, 400), "half of the available memory. Decompress it"),
     "values.npy.gz": (repeated(huge_npy((MEGABYTE, 64)), ZEROS, 400), r"takes about 0.5 GB, and 0.\d+ GB of memory"),
     "header.npy.gz": (repeated(b"\x93NUMPY\x02\0\0\0\0\x20", ZEROS, 400), "a header of 536,870,912 bytes"),
     "values.npz": (huge_npz(), r"takes about 0.5 GB, and 0.\d+ GB of memory are available"),

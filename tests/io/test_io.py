@@ -307,15 +307,15 @@ def test_zero_found_after_an_index_that_is_then_too_large():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"format": "xlsx"}, "format must be one of auto, svmlight, csv"),
+        ({"format": "xlsx"}, "format must be one of auto, arrow, csv"),
         ({"dtype": int}, "dtype must be float32 or float64, not int64"),
         ({"on_error": "ignore"}, "on_error must be 'raise' or 'skip', not 'ignore'"),
-        ({"target": "y"}, "target= means nothing in a file of format 'svmlight'"),
-        ({"columns": ["a"]}, "columns= means nothing in a file of format 'svmlight'"),
-        ({"n_features": 0}, "n_features must be at least 1, or None for as many as there are, not 0"),
-        ({"n_features": -5}, "n_features must be at least 1, or None for as many as there are, not -5"),
-        ({"format": "csv", "n_features": 3}, "n_features= means nothing in a file of format 'csv'"),
-        ({"format": "csv", "multilabel": True}, "multilabel= means nothing in a file of format 'csv'"),
+        ({"target": "y"}, "target= does not apply to format 'svmlight'"),
+        ({"columns": ["a"]}, "columns= does not apply to format 'svmlight'"),
+        ({"n_features": 0}, "n_features must be at least 1, or None for the number found, not 0"),
+        ({"n_features": -5}, "n_features must be at least 1, or None for the number found, not -5"),
+        ({"format": "csv", "n_features": 3}, "n_features= does not apply to format 'csv'"),
+        ({"format": "csv", "multilabel": True}, "multilabel= does not apply to format 'csv'"),
     ],
 )
 def test_options_that_make_no_sense(options, message):

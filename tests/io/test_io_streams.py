@@ -163,7 +163,7 @@ def test_a_name_that_promises_too_much(tmp_path):
     path = tmp_path / "data.svm.gz"
     for content in (b"", TEXT, bz2.compress(TEXT)):
         path.write_bytes(content)
-        with pytest.raises(ValueError, match=r"data.svm.gz is not compressed by gzip, as its name says"):
+        with pytest.raises(ValueError, match=r"data.svm.gz is not compressed by gzip, although its name says so"):
             read(path)
 
 
@@ -242,7 +242,7 @@ def test_xz_may_be_padded_by_words_of_zeros(tmp_path):
     path.write_bytes(member + bytes(8) + member + bytes(1 << 18))
     assert read(path).X.shape == (80_000, 3)
     path.write_bytes(member + bytes(7) + member)
-    with pytest.raises(ValueError, match=r"7 zeros follow a member, and only multiples of four may"):
+    with pytest.raises(ValueError, match=r"7 zero bytes follow a member, which is not a multiple of four"):
         read(path)
 
 

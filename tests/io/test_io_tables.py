@@ -87,9 +87,9 @@ def test_streams_and_mistakes(tmp_path, frame, name):
         read(path, target="x")
     with pytest.raises(ValueError, match=r"no column 'x'. There are"):
         read(path, columns=["x"])
-    with pytest.raises(ValueError, match=r"columns= holds 'age', which is the target"):
+    with pytest.raises(ValueError, match=r"columns= contains 'age', which is the target"):
         read(path, columns=["age"], target="age")
-    with pytest.raises(ValueError, match=r"column 'class' .*Leave it out by columns=, make it the target="):
+    with pytest.raises(ValueError, match=r"column 'class' .*Leave it out with columns=, make it the target="):
         read(path)
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
     if not name.endswith((".csv", ".tsv")):
@@ -232,7 +232,7 @@ def test_a_header_that_is_told():
     assert read(io.BytesIO(b"x\ty\nx\tz\n"), format="tsv", header=False, target=1, columns=[]).y.tolist() == ["y", "z"]
     with pytest.raises(ValueError, match=r"header must be True, False or 'auto', not 'yes'"):
         read(io.BytesIO(b"1,2\n"), format="csv", header="yes")
-    with pytest.raises(ValueError, match=r"header= means nothing in a file of format 'svmlight'"):
+    with pytest.raises(ValueError, match=r"header= does not apply to format 'svmlight'"):
         read(io.BytesIO(b"1 1:2\n"), header=True)
 
 
@@ -302,7 +302,7 @@ def test_npz(tmp_path):
     assert np.array_equal(data.X, X)
     assert data.y.tolist() == ["a", "b", "c"]
     assert read(path, target="other").y.tolist() == [0, 1, 2]
-    with pytest.raises(ValueError, match=r"holds no array 'z'. There are: X, y, other"):
+    with pytest.raises(ValueError, match=r"has no array 'z'. There are: X, y, other"):
         read(path, target="z")
     np.savez(path, X)
     assert np.array_equal(read(path).X, X)
@@ -310,7 +310,7 @@ def test_npz(tmp_path):
     with pytest.raises(ValueError, match=r"'y' has shape \(2,\), where X has 3 rows"):
         read(path)
     np.savez(path, a=X, b=X)
-    with pytest.raises(ValueError, match=r"holds no array 'X'. There are: a, b"):
+    with pytest.raises(ValueError, match=r"has no array 'X'. There are: a, b"):
         read(path)
 
 
@@ -335,7 +335,7 @@ def test_sparse_npz_with_labels(tmp_path, histograms):
     assert np.array_equal(read(path, target="other").y, y[::-1])
     with pytest.raises(ValueError, match=r"'short' has shape \(299,\), where X has 300 rows"):
         read(path, target="short")
-    with pytest.raises(ValueError, match=r"holds no array 'z'. There are: format, y"):
+    with pytest.raises(ValueError, match=r"has no array 'z'. There are: format, y"):
         read(path, target="z")
 
 
@@ -398,7 +398,7 @@ class TestDelimiter:
     @pytest.mark.parametrize("name", ["x.svm", "x.npz", "x.parquet"])
     def test_is_for_text_tables(self, tmp_path, name):
         (tmp_path / name).write_text("1 1:1\n")
-        with pytest.raises(ValueError, match="delimiter= means nothing in a file of format"):
+        with pytest.raises(ValueError, match="delimiter= does not apply to format"):
             read(tmp_path / name, delimiter=";")
 
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import difflib
 import math
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..array_types import Labels, Matrix, is_sparse
 from ..io import read
 from ..io.arrays import open_npz
 from ..io.streams import open_source
 from ..memory import check_available
-from .catalogue import CATALOGUE, Dataset, Entry
+from .catalogue import CATALOGUE, Dataset, Entry, RemoteFile
 from .download import OnBytes
 from .fetching import path
 from .generated import make_bag_of_words
@@ -44,8 +44,8 @@ def load(name: str) -> Dataset:
     return Dataset(X_train, y_train, X_test, y_test)
 
 
-def load_part(name: str, *, test: bool = False) -> tuple[Any, NDArray[Any]]:
-    """X and y of the training part, or of the test part, as `load` splits; the other's files are not read."""
+def load_part(name: str, *, test: bool = False) -> tuple[Matrix, Labels]:
+    """X and y of the training part, or of the test part, split like `load` does; files of the other are not read."""
     entry = CATALOGUE[check_name(name)]
     if entry.test:
         return _part(entry, entry.test if test else entry.train)
@@ -77,12 +77,13 @@ def fetch(name: str, on_bytes: OnBytes | None = None) -> list[Path]:
     return [path(file, on_bytes) for file in CATALOGUE[check_name(name)].files]
 
 
-def _part(entry: Entry, files: Any) -> tuple[Any, NDArray[Any]]:
+def _part(entry: Entry, files: tuple[RemoteFile, ...]) -> tuple[Matrix, Labels]:
     if entry.kind == "idx":
         images, labels = (_idx(path(file)) for file in files)
         return images.reshape(images.shape[0], -1) / 255.0, labels  # fractions in [0, 1], flattened
-    X, y, *_ = read(path(files[0]), format="svmlight", n_features=entry.n_features)
-    return (X.toarray() if entry.dense else X), y
+    data = read(path(files[0]), format="svmlight", n_features=entry.n_features)
+    X = data.matrix
+    return X.toarray() if entry.dense and is_sparse(X) else X, np.asarray(data.y)
 
 
 def _idx(file: Path) -> NDArray[np.uint8]:
