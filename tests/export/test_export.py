@@ -257,7 +257,7 @@ def test_what_cannot_be_exported_is_named(data, tmp_path):
     for export in (kernline.export.to_c, kernline.export.to_json, kernline.export.to_csv):
         with pytest.raises(ValueError, match=r"takes AdditiveSVC and AdditiveSVCCV.*got NystromSVC"):
             export(rbf, tmp_path / "model")
-    with pytest.raises(ValueError, match="cannot begin names in C"):
+    with pytest.raises(ValueError, match="cannot begin a name in C"):
         kernline.export.to_c(AdditiveSVC().fit(X, y), tmp_path / "8.h")
     pytest.importorskip("onnx")
     for model, message in [(chi2, "'chi2'"), (pipeline, "Pipeline"), (NystromMap().fit(X), "NystromMap")]:
