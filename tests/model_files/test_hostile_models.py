@@ -100,7 +100,7 @@ FORGERIES = [
     ("budgeted", last_state(n_seen=5e-324), "n_seen"),
     ("pipeline", steps(lambda old: []), "without steps"),
     ("pipeline", steps(lambda old: [["a", "tensor"], *old]), "a str"),
-    ("pipeline", steps(lambda old: [old[-1], *old]), "transforms nothing"),
+    ("pipeline", steps(lambda old: [old[-1], *old]), "has no transform"),
     ("pipeline", lambda tree, _: tree["model"]["params"].update(memory="folder"), "memory"),
     ("pipeline", step("maxabsscaler", "attributes", scale_=None), "scale_"),
     ("pipeline", step("minmaxscaler", "attributes", min_=[0.0]), "min_"),
