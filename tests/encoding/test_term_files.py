@@ -10,7 +10,7 @@ import kernline.export
 from kernline.model_files.tensor_file import TensorFile
 
 from ..export.test_export import assert_close, assert_same_labels, run_c, run_onnx, score_of
-from ..model_files.test_model_files import at, edit, forged, put
+from ..model_files.forging import at, edit, forged, put
 from .mixed_data import BINNED, CATEGORY, MISSING, TERMS, fitted, mixed, new_rows
 from .test_terms import METHODS
 
