@@ -1,4 +1,4 @@
-"""Where bytes come from and go to: pipes, compressed streams of several members, files that take another's place."""
+"""Sources and targets of bytes: pipes, compressed streams of several members, links."""
 
 import bz2
 import gzip
@@ -27,7 +27,7 @@ needs_fifo = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system h
 
 @contextmanager
 def read_from(path):
-    """A named pipe that somebody reads to the end; what arrived is put into the list."""
+    """A named pipe that a thread reads to the end; the content is appended to the list."""
     os.mkfifo(path)
     arrived = []
     thread = threading.Thread(target=lambda: arrived.append(path.read_bytes()), daemon=True)
@@ -38,7 +38,7 @@ def read_from(path):
 
 @contextmanager
 def written_to(path, content):
-    """A named pipe into which somebody writes once."""
+    """A named pipe to which a thread writes once."""
     os.mkfifo(path)
     thread = threading.Thread(target=path.write_bytes, args=[content], daemon=True)
     thread.start()
@@ -188,7 +188,7 @@ def test_the_callers_stream_stays_open():
 
 
 def test_interrupted():
-    """Ctrl-C in the middle of a stream without end is heard."""
+    """Ctrl-C interrupts reading an endless stream."""
 
     class Forever(io.RawIOBase):
         def readinto(self, buffer):

@@ -36,7 +36,7 @@ def write_stream(frame, path):
 
 @pytest.fixture(scope="module")
 def frame():
-    """More rows than a batch has; whole numbers, fractions, missing values, truth values, text."""
+    """More rows than a batch has; integers, fractions, missing values, text."""
     rng = np.random.default_rng(0)
     n = 70_000
     return pd.DataFrame(
@@ -137,7 +137,7 @@ def test_errors_in_csv(text, options, message):
 
 @needs_pyarrow
 def test_lines_are_counted_across_blocks():
-    """Blank lines at the start, the end and in the middle of what is read at a time."""
+    """Blank lines at the start, at the end and in the middle of a block."""
     text = b"a,b\n" + (b"1,2\n\r\n" + b"3,4\n" * 7 + b"\n") * 200_000 + b"5,x\n"
     with pytest.raises(ValueError, match=rf"^stream:{text.count(10)}: column 'b' holds 'x'"):
         read(io.BytesIO(text), format="csv")
@@ -146,8 +146,8 @@ def test_lines_are_counted_across_blocks():
 
 
 @needs_pyarrow
-def test_the_first_bad_line_is_told():
-    """Blank lines count, and rows that the parser leaves out, which it does before numbers are looked at."""
+def test_the_first_bad_line_is_reported():
+    """Line numbers include blank lines, and rows that the parser drops before it converts numbers."""
     text = b"a,b\n1,2\n\n1\n1,2,3\n5,x\n6,y\n"
     with pytest.warns(
         UserWarning, match=r"Skipped 4 lines of stream. The first: stream:4: expected 2 columns, found 1"
@@ -189,7 +189,7 @@ def test_bad_rows_are_skipped_and_counted():
         ("a,b,c\n", ["a", "b"], []),
     ],
 )
-def test_names_are_told_from_numbers(text, names, y):
+def test_names_are_distinguished_from_numbers(text, names, y):
     data = read(io.BytesIO(text.encode()), format="csv", target=2)
     assert data.feature_names == names
     assert data.X.shape == (len(y), 2)
@@ -227,7 +227,7 @@ def test_names_that_are_numbers():
 
 
 @needs_pyarrow
-def test_a_header_that_is_told():
+def test_a_header_by_parameter():
     assert np.array_equal(read(io.BytesIO(b"1,2\n3,4\n"), format="csv", header=True).X, [[3, 4]])
     assert read(io.BytesIO(b"x\ty\nx\tz\n"), format="tsv", header=False, target=1, columns=[]).y.tolist() == ["y", "z"]
     with pytest.raises(ValueError, match=r"header must be True, False or 'auto', not 'yes'"):
@@ -256,7 +256,7 @@ def test_labels_that_would_become_one_stay_text(labels):
 @needs_pyarrow
 @pytest.mark.parametrize("name", WRITERS)
 def test_straight_into_codes(tmp_path, frame, name):
-    """In several batches; the columns have negative values, so that zeros have codes."""
+    """Several batches; the columns have negative values, so that zeros have codes."""
     full = frame.fillna({"income": 0.0})
     X = full.drop(columns="class").to_numpy(np.float64)
     encoder = AdditiveSVC(scale="rank", max_iter=1, tol=1e9).fit(X[:500], full["class"][:500]).shapes_.encoder
@@ -364,7 +364,7 @@ def test_codes_of_arrays(tmp_path, histograms, name):
         (lambda path: np.save(path, np.array([["a"]])), r"expected a matrix of numbers, found shape \(1, 1\) of <U1"),
     ],
 )
-def test_arrays_that_are_none(tmp_path, write, message):
+def test_files_that_are_not_arrays(tmp_path, write, message):
     path = tmp_path / "data.npy"
     write(path)
     with pytest.raises(ValueError, match=message):

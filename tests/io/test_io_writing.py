@@ -1,4 +1,4 @@
-"""Writing: what is written reads back the same, a few rows at a time if they are wide, or is refused."""
+"""Writing: files read back the same, wide rows are written in blocks, and what would be lost is refused."""
 
 import io
 import tracemalloc
@@ -26,14 +26,14 @@ def test_queries_are_written():
 
 
 @pytest.mark.parametrize("name", ["x.csv", "x.parquet", "x.npz", "x.npy"])
-def test_what_only_svmlight_has_a_place_for(name):
+def test_what_only_svmlight_stores(name):
     with pytest.raises(ValueError, match=rf"^{name}: format '.*' cannot store qid. Write svmlight"):
         written(name, np.ones((2, 1)), qid=np.array([1, 2]))
     with pytest.raises(ValueError, match=r"cannot store several labels per row. Write svmlight"):
         written(name, np.ones((2, 1)), [(1, 2), ()])
 
 
-def test_several_labels_a_row():
+def test_several_labels_per_row():
     text = b"1,3 1:1.0\n 2:1.0\n2\n"
     data = read(io.BytesIO(text), multilabel=True)
     assert data.y == [(1, 3), (), (2,)]
@@ -69,7 +69,7 @@ def test_sparse_rows_stay_sparse(tmp_path):
 
 
 class Sink(io.RawIOBase):
-    """Takes what is written, and keeps none of it."""
+    """Accepts writes and discards them."""
 
     n = 0
 

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 _PIECE = 1 << 23
 # A longer line is an error: a file that is not text at all should not be read into memory first.
 _LONGEST_LINE = 1 << 26
-# Memory to be left while reading goes on: rows of a piece take several times its size.
+# Memory to leave free during reading: the rows of a piece take several times its size.
 _RESERVE = 1 << 28
 # Values written at a time, which become Python's numbers.
 _WRITTEN_VALUES = 1 << 18
@@ -144,7 +144,7 @@ class _Reading:
 
 
 def write_svmlight(stream: BinaryIO, data: Data) -> None:
-    """Write rows and their labels; 0 where there are none."""
+    """Write rows and their labels, or 0 if there are none."""
     X, y = data.matrix, data.y
     heads = ["0"] * X.shape[0] if y is None else [_label_text(label) for label in _as_list(y)]
     if data.qid is not None:

@@ -97,7 +97,7 @@ def read_table(table: Table, batches: Iterator[Sequence[Column]], settings: Read
 
 
 def _numbers(column: Column, double: DataType) -> Numbers:
-    """A column's values as float64, NaN where there is none."""
+    """The values of a column as float64, with NaN for missing values."""
     values = column if column.type == double else column.cast(double, safe=False)
     return values.to_numpy(zero_copy_only=False)
 
