@@ -319,7 +319,7 @@ class TestConvert:
         (folder / "blank.csv").write_text("a,b\n1,x y\n")
         result = run("convert", "blank.csv", "x.svm", "--target", "b")
         assert result.exit_code == 1
-        assert "'x y' cannot stand in a LIBSVM file" in result.stderr
+        assert "'x y' cannot be stored in a LIBSVM file" in result.stderr
 
     def test_to_standard_output(self, folder):
         assert run("convert", "iris.svm", "-").stdout.splitlines()[0] == "0 1:5.1 2:3.5 3:1.4 4:0.2"

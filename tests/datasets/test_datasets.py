@@ -1,4 +1,4 @@
-"""Data sets by name: found, fetched, checked, and refused when they are not what was published."""
+"""Data sets by name: found, downloaded, checked, and refused if they are not the published files."""
 
 import bz2
 import gzip
@@ -41,14 +41,14 @@ def test_fetched_once_then_cached(published, tmp_path):
 
 def test_a_wrong_file_is_refused_and_not_kept(published, tmp_path):
     wrong = RemoteFile(published.name, published.url, "0" * 64)
-    with pytest.raises(ValueError, match="not the file that was published"):
+    with pytest.raises(ValueError, match="not the published file"):
         datasets.path(wrong)
     assert not [path for path in (tmp_path / "cache").rglob("*") if path.is_file()]
 
 
 def test_out_of_reach_says_what_to_do(published, tmp_path):
     (tmp_path / "source.bin").unlink()
-    with pytest.raises(OSError, match=r"folder/data.bin is not at hand.*KERNLINE_DATA"):
+    with pytest.raises(OSError, match=r"folder/data.bin is not on this machine.*KERNLINE_DATA"):
         datasets.path(published)
 
 
@@ -79,7 +79,7 @@ def test_bag_of_words_is_reproducible():
 
 
 class _Handler(http.server.BaseHTTPRequestHandler):
-    """Serves `content`, ranges too; the first `n_cut` answers break off half-way."""
+    """Serves `content` and ranges of it; the first `n_cut` responses break off half-way."""
 
     def do_GET(self):
         server = self.server
@@ -142,7 +142,7 @@ def remote(server, tmp_path, monkeypatch):
 
 class TestDownloads:
     @pytest.mark.parametrize("version", ['"one"', formatdate(usegmt=True)], ids=["tag", "date"])
-    def test_go_on_where_they_broke_off(self, server, remote, tmp_path, version):
+    def test_are_resumed(self, server, remote, tmp_path, version):
         server.version, server.n_cut = version, 2
         told = []
         assert datasets.path(remote, lambda done, total: told.append((done, total))).read_bytes() == server.content
@@ -162,7 +162,7 @@ class TestDownloads:
 
     @pytest.mark.parametrize("change", [{"version": '"two"'}, {"ranges": False}, {"version": ""}])
     def test_begin_again_when_the_file_changed_or_has_no_parts(self, server, remote, monkeypatch, change):
-        """After the first half has arrived, the server changes."""
+        """The file on the server changes after the first half has been downloaded."""
         server.n_cut = 1
         old, new = server.content, server.content[::-1]
 
@@ -178,7 +178,7 @@ class TestDownloads:
     )
     @pytest.mark.filterwarnings("ignore:.*is unverified")
     def test_a_part_that_was_not_asked_for_is_not_appended(self, server, remote, content_range):
-        """The part has other bytes than those that follow; without a digest, only its header shows it."""
+        """The server sends another part of the file; without a digest, only the header shows it."""
         server.n_cut, server.content_range = 1, content_range
         assert len(server.content) == 102_400
         right, wrong = server.content, bytes(102_400)
@@ -191,7 +191,7 @@ class TestDownloads:
 
     def test_without_length_and_digest_it_is_not_kept(self, server, remote, tmp_path):
         server.has_length = False
-        with pytest.raises(datasets.OutOfReachError, match="does not say how long it is"):
+        with pytest.raises(datasets.OutOfReachError, match="does not send its length"):
             datasets.path(RemoteFile(remote.name, remote.url))
         assert list(tmp_path.iterdir()) == []
         assert datasets.path(remote).read_bytes() == server.content
@@ -204,7 +204,7 @@ class TestDownloads:
 
     @pytest.mark.filterwarnings("ignore:.*is unverified")
     def test_processes_that_fetch_at_once(self, server, remote, tmp_path):
-        """Three at a time, of an unverified file; each connection breaks off once."""
+        """Three processes fetch an unverified file at once; each connection breaks off once."""
         code = "import sys; from kernline.datasets import RemoteFile, path; path(RemoteFile(*sys.argv[1:]))"
         server.n_cut, server.piece, server.pause = 3, 4096, 0.02
         command = [sys.executable, "-W", "ignore", "-c", code, remote.name, remote.url]
@@ -238,7 +238,7 @@ class TestDownloads:
 
     def test_a_wrong_file_is_not_kept(self, server, remote, tmp_path):
         server.content = b"something else"
-        with pytest.raises(ValueError, match="not the file that was published"):
+        with pytest.raises(ValueError, match="not the published file"):
             datasets.path(remote)
         assert list(tmp_path.iterdir()) == []
 
@@ -248,7 +248,7 @@ class TestDownloads:
 
     def test_not_found(self, remote):
         gone = RemoteFile("gone", "http://127.0.0.1:9/gone", "")
-        with pytest.raises(datasets.OutOfReachError, match=r"gone is not at hand.*cannot be reached"):
+        with pytest.raises(datasets.OutOfReachError, match=r"gone is not on this machine.*cannot be reached"):
             datasets.path(gone)
 
     def test_offline(self, server, remote, monkeypatch):
@@ -269,7 +269,7 @@ class TestDownloads:
         ("win32", {"KERNLINE_CACHE": "/mine"}, "/mine"),
     ],
 )
-def test_the_cache_is_where_the_system_keeps_such_things(monkeypatch, platform, variables, folder):
+def test_the_cache_folder_of_the_system(monkeypatch, platform, variables, folder):
     for name in ("KERNLINE_CACHE", "XDG_CACHE_HOME", "LOCALAPPDATA"):
         monkeypatch.delenv(name, raising=False)
     for name, value in variables.items():
@@ -305,7 +305,7 @@ def test_without_a_home_folder(remote, monkeypatch):
 
 
 class TestImages:
-    """Files as those of MNIST: two zeros, 8, the number of sizes, the sizes, bytes."""
+    """Files in the format of MNIST: two zeros, 8, the number of dimensions, the dimensions, bytes."""
 
     IMAGES = bytes([0, 0, 8, 3, 0, 0, 0, 2, 0, 0, 0, 2, 0, 0, 0, 2]) + bytes(range(8))
     LABELS = bytes([0, 0, 8, 1, 0, 0, 0, 2, 7, 5])
@@ -341,7 +341,7 @@ class TestImages:
     )
     def test_damaged(self, files, images):
         self.write(files, images)
-        with pytest.raises(ValueError, match=r"train-images-idx3-ubyte.gz is no MNIST file of bytes, or is cut off"):
+        with pytest.raises(ValueError, match=r"train-images-idx3-ubyte.gz is not an MNIST file.*, or is cut off"):
             datasets.load_part("mnist")
 
     def test_cut_off(self, files):

@@ -10,7 +10,7 @@ import kernline.export
 from kernline.model_files.tensor_file import TensorFile
 
 from ..export.test_export import assert_close, assert_same_labels, run_c, run_onnx, score_of
-from ..model_files.test_model_files import at, edit, forged, put
+from ..model_files.forging import at, edit, forged, put
 from .mixed_data import BINNED, CATEGORY, MISSING, TERMS, fitted, mixed, new_rows
 from .test_terms import METHODS
 
@@ -155,9 +155,9 @@ HOSTILE = [
     (term(0, "columns", tuple_of(4)), "columns of 4"),
     (term(0, "columns", tuple_of(-1)), "columns of 4"),
     (term(0, "columns", tuple_of(1 << 70)), "columns of 4"),
-    (term(0, "columns", tuple_of(2.0)), "no tuple"),
+    (term(0, "columns", tuple_of(2.0)), "must be a tuple"),
     (term(0, "columns", tuple_of(1, 2)), "reads 1 distinct"),
-    (term(0, "columns", [2]), "no tuple"),
+    (term(0, "columns", [2]), "must be a tuple"),
     (term(0, "axes", tuple_of()), "0 axes"),
     (term(0, "axes", 5), "axes"),
     (term(0, "axes", "items", 0, "fields", "kind", "bins"), "no axis of bins"),
@@ -167,7 +167,7 @@ HOSTILE = [
     (terms(lambda items: items.pop()), "columns"),
     (terms(lambda items: items.append(items[1])), "given twice"),
     (terms(lambda items: items[1].update(of="colour")), "'colour' is not registered"),
-    (terms(lambda items: items.append(5)), "a term is something else"),
+    (terms(lambda items: items.append(5)), "expected Term, found int"),
     (put("shapes_", "encoder", "terms", None), "the terms"),
     (put("shapes_", "encoder", "terms", tuple_of()), "columns"),
     (put("shapes_", "encoder", "numbers", "rank"), "edge_start"),

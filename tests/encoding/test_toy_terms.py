@@ -11,7 +11,7 @@ from kernline import AdditiveSVC
 from kernline.encoding import TERMS, TermSpec
 
 from ..export.test_export import assert_close, run_c, run_onnx
-from ..model_files.test_model_files import at, forged
+from ..model_files.forging import at, forged
 from . import toy_terms
 from .mixed_data import with_terms
 

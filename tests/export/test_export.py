@@ -1,4 +1,4 @@
-"""Exported models say what ours say: ONNX by onnxruntime, C by the compiler, curves by their sum."""
+"""Exported models give the same scores: ONNX with onnxruntime, C with the compiler, curves by their sum."""
 
 import csv
 import ctypes
@@ -43,7 +43,7 @@ LANDMARKS = {
 
 @pytest.fixture(scope="module")
 def data():
-    """Digits that are not whole numbers, and rows that lie beyond the training range in both directions."""
+    """Digits that are not integers, and rows outside the training range in both directions."""
     X, y = load_digits(return_X_y=True)
     rng = np.random.default_rng(0)
     X = X[:400] * rng.uniform(0.5, 1.5, (400, 64))
@@ -51,7 +51,7 @@ def data():
 
 
 def new_rows(model, rows):
-    """Rows of either sign where the model takes them."""
+    """Rows with negative values, if the model accepts them."""
     return rows - 5.0 if isinstance(model, AdditiveSVC) and model.scale != "max" else rows
 
 
@@ -70,12 +70,12 @@ def run_onnx(model, rows, path, input_type="float64"):
 
 
 def tolerance(expected):
-    """1e-5 of each row's largest score, or of 1: near zero, scores are differences of larger numbers."""
+    """1e-5 of each row's largest score, or of 1, as scores near zero are differences of larger numbers."""
     return 1e-5 * np.maximum(1.0, np.abs(expected.reshape(len(expected), -1)).max(axis=1))
 
 
 def assert_close(found, expected):
-    """Row by row, so that a large score hides no error in other rows."""
+    """Compare row by row, so that a large score does not hide errors in other rows."""
     assert found.shape == expected.shape
     error = np.abs(found - expected).reshape(len(expected), -1).max(axis=1)
     worst = (error / tolerance(expected)).argmax()
@@ -83,7 +83,7 @@ def assert_close(found, expected):
 
 
 def assert_same_labels(found, model, rows):
-    """But where the two highest scores are nearer to each other than the tolerance."""
+    """Compare labels, except where the two highest scores differ by less than the tolerance."""
     scores = model.decision_function(rows)
     margin = np.abs(scores) if scores.ndim == 1 else np.diff(np.sort(scores, axis=1)[:, -2:], axis=1)[:, 0]
     clear = margin > 2.0 * tolerance(scores)
@@ -168,7 +168,7 @@ def test_c_labels(data, tmp_path):
 
 @pytest.mark.parametrize("name", ADDITIVE)
 def test_curves_sum_up_to_the_scores(name, data, tmp_path):
-    """Rows made of the listed values alone: their scores are sums of what is listed."""
+    """The scores of rows that consist of listed values are sums of listed scores."""
     X, y, _ = data
     model = fitted(ADDITIVE[name], X, y)
     kernline.export.to_json(model, tmp_path / "curves.json")
@@ -184,7 +184,7 @@ def test_curves_sum_up_to_the_scores(name, data, tmp_path):
 
 
 def score_of(curves, feature, x):
-    """What a reader of the JSON file computes, by what `to_json` says of it."""
+    """The scores computed from the JSON file as documented in `to_json`."""
     values, scores = np.array(feature["values"]), np.array(feature["scores"])
     if curves["between"] == "steps":
         return scores[:, np.maximum(np.searchsorted(values, x, side="right") - 1, 0)]
@@ -210,7 +210,7 @@ def score_of(curves, feature, x):
 @pytest.mark.parametrize("whole", [False, True])
 @pytest.mark.parametrize("name", ADDITIVE)
 def test_json_alone_gives_the_scores(name, whole, data, tmp_path):
-    """In and out of range, and for whole numbers, which often lie where a step begins."""
+    """Values in and out of range, and integers, at which steps often begin."""
     X, y, rows = data
     X, rows = (X.round(), rows.round()) if whole else (X, rows)
     model = fitted(ADDITIVE[name], X, y)
@@ -224,13 +224,13 @@ def test_json_alone_gives_the_scores(name, whole, data, tmp_path):
     assert_close(sums, model.decision_function(rows))
 
 
-def test_csv_tells_steps(data, tmp_path):
+def test_csv_marks_steps(data, tmp_path):
     X, y, _ = data
     kernline.export.to_csv(fitted(ADDITIVE["hik"], X, y), tmp_path / "curves.csv")
     assert (tmp_path / "curves.csv").read_text().startswith("feature,from,0,")
 
 
-def test_csv_and_json_tell_the_same(data, tmp_path):
+def test_csv_and_json_agree(data, tmp_path):
     pd = pytest.importorskip("pandas")
     X, y, _ = data
     frame = pd.DataFrame(X, columns=[f"a, {j}" for j in range(64)])
@@ -257,7 +257,7 @@ def test_what_cannot_be_exported_is_named(data, tmp_path):
     for export in (kernline.export.to_c, kernline.export.to_json, kernline.export.to_csv):
         with pytest.raises(ValueError, match=r"takes AdditiveSVC and AdditiveSVCCV.*got NystromSVC"):
             export(rbf, tmp_path / "model")
-    with pytest.raises(ValueError, match="cannot begin names in C"):
+    with pytest.raises(ValueError, match="cannot begin a name in C"):
         kernline.export.to_c(AdditiveSVC().fit(X, y), tmp_path / "8.h")
     pytest.importorskip("onnx")
     for model, message in [(chi2, "'chi2'"), (pipeline, "Pipeline"), (NystromMap().fit(X), "NystromMap")]:
@@ -271,7 +271,7 @@ def test_what_cannot_be_exported_is_named(data, tmp_path):
 @pytest.mark.parametrize("input_type", ["float64", "float32"])
 @pytest.mark.parametrize("name", ["rbf", "budgeted"])
 def test_onnx_far_from_the_origin(name, input_type, data, tmp_path):
-    """float32 has three digits for what is behind the point of 100,000: the graph must round where the core does."""
+    """float32 has about two decimals at 100,000, so the graph must round at the same step as the core."""
     X, y, _ = data
     far = X + 1e5
     model = fitted(LANDMARKS[name], far, y)
@@ -283,7 +283,7 @@ def test_onnx_far_from_the_origin(name, input_type, data, tmp_path):
 
 @pytest.mark.parametrize("scale", ["max", "minmax"])
 def test_linear_far_out_of_range(scale, data, tmp_path):
-    """What float32 could not square is cut off, in dense and sparse rows, in the graph and in C alike."""
+    """Values too large to be squared in float32 are clipped, in dense and sparse rows, in the graph and in C."""
     X, y, _ = data
     model = fitted(AdditiveSVC("linear", scale=scale), X, y)
     rows = X[:50] * np.random.default_rng(0).choice([1.0, -1e17, 1e30, 1e40], X[:50].shape)

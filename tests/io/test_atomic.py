@@ -1,4 +1,4 @@
-"""Output files: replaced in one step, with the permissions they had, or written to in place where they are open."""
+"""Atomic writes: files are replaced in one step and keep their permissions; open files are written in place."""
 
 import errno
 import os
@@ -21,7 +21,7 @@ def write(path, content):
 
 
 def shell(command, code):
-    """Run Python code by a shell command, in which $RUN stands for it."""
+    """Run a shell command in which $RUN is replaced by Python code."""
     environment = os.environ | {"CODE": HEADER + code, "PYTHON": sys.executable}
     run = command.replace("$RUN", '"$PYTHON" -c "$CODE"')
     return subprocess.run(["sh", "-c", run], env=environment, capture_output=True, text=True, check=True)
@@ -79,7 +79,7 @@ class TestOpenFiles:
         with open(os.devnull, "rb") as source, pytest.raises(OSError, match="open for reading only"):
             check_writable(f"/dev/fd/{source.fileno()}")
 
-    def test_are_told_from_others(self, folder):
+    def test_are_distinguished_from_others(self, folder):
         (folder / "1").write_text("")
         assert open_descriptor("1") is None
         assert open_descriptor("none/1") is None
@@ -239,7 +239,7 @@ class TestKilledWriters:
 
 
 def test_writers_of_one_file_at_once(folder):
-    """Whichever is last, the file is one of theirs, and none of them fails."""
+    """The file is that of the last writer, and no writer fails."""
     code = (
         HEADER
         + "for k in range(50):\n    with replacing('m') as file:\n        file.write(sys.argv[1].encode() * 1000)\n"

@@ -1,4 +1,4 @@
-"""Files that are damaged, or made to harm: refused by a ValueError that names them, in bounded memory."""
+"""Damaged and malicious files: a ValueError names them, and the memory is bounded."""
 
 import gzip
 import io
@@ -28,7 +28,7 @@ def run(code, *arguments):
 
 
 def archive(members):
-    """A .npz file of these arrays, with the right checksums whatever they are."""
+    """A .npz file of these arrays, with the right checksums."""
     out = io.BytesIO()
     with zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as file:
         for name, content in members.items():
@@ -48,7 +48,7 @@ def npy_header(text, version=1):
 
 
 def sparse(**changes):
-    """A sparse matrix of 3 rows, 2 columns and 4 entries, some of whose arrays are changed."""
+    """A sparse matrix of 3 rows, 2 columns and 4 entries, with some arrays changed."""
     parts = {"format": np.array(b"csr"), "shape": np.array([3, 2]), "data": np.arange(4.0)}
     parts |= {"indices": np.array([0, 1, 0, 1]), "indptr": np.array([0, 2, 2, 4])}
     return archive({name: np.array(part) for name, part in (parts | changes).items()})
@@ -58,7 +58,7 @@ def sparse(**changes):
 
 
 def test_some_mutants_of_every_format():
-    """Enough of them to find most of what a longer run (make fuzz-tables) found."""
+    """A short run finds most of the errors that a longer one (make fuzz-tables) found."""
     done = subprocess.run([sys.executable, FUZZER, "--mutants", "400"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
     assert re.search(r"^400 mutants .* 0 of which broke the rule", done.stdout, re.MULTILINE)
@@ -88,7 +88,7 @@ GOOD_HEADER = b"{'descr': '<f8', 'fortran_order': False, 'shape': (2, 2), }\n"
         ("x.npz", sparse(indptr=[0, 2, 1 << 40, 4]), "do not begin where"),
         ("x.npz", sparse(indptr=[0, 1 << 40, 0, 0]), "do not begin where"),
         ("x.npz", sparse(format=b"bsr", data=np.ones((4, 1, 1)), indptr=[0, 1 << 40, 0, 0]), "do not begin where"),
-        ("x.npz", sparse(indices=np.ones(4)), "no whole numbers"),
+        ("x.npz", sparse(indices=np.ones(4)), "are not integers"),
         ("x.npz", sparse(format=b"abc"), "of format 'abc'"),
         ("x.npz", sparse(shape=[3]), ""),
         ("x.npz", archive({"format": np.array(b"csr"), "shape": [1, 1], "data": [1.0]}), ""),
@@ -148,7 +148,7 @@ def arrow_file(table, kind=pa.ipc.new_file):
 @pytest.mark.parametrize("kind", [pa.ipc.new_file, pa.ipc.new_stream])
 @pytest.mark.parametrize("offset", [2**31 - 1, 12, -1])
 def test_a_text_that_leads_out_of_its_buffer(tmp_path, kind, offset):
-    """Read in a child: without a check, the process ended, or the label had bytes of somebody else."""
+    """Read in a child process: without a check, it crashed, or the label had bytes from other memory."""
     labels = ["one", "two", "six"]
     content = arrow_file(pa.table({"a": [1, 2, 3], "y": labels}), kind)
     good = struct.pack("<4i", 0, 3, 6, 9)
@@ -173,7 +173,7 @@ def test_codes_that_lead_out_of_their_dictionary(tmp_path):
         read(path, target="y")
 
 
-def test_text_that_is_no_utf8(tmp_path):
+def test_text_that_is_not_utf8(tmp_path):
     binary = pa.array([b"ok", b"\xff\xfe"])
     table = pa.table({"a": [1, 2], "y": pa.Array.from_buffers(pa.string(), 2, binary.buffers())})
     parquet.write_table(table, tmp_path / "x.parquet")
@@ -185,7 +185,7 @@ def test_text_that_is_no_utf8(tmp_path):
 
 @pytest.mark.parametrize("order", ["C", "F"])
 def test_a_file_that_shrinks_while_it_is_read(tmp_path, order):
-    """Where a file is mapped, that ends the process by SIGBUS."""
+    """If the file were mapped into memory, SIGBUS would end the process."""
     path = tmp_path / "x.npy"
     np.save(path, np.asarray(np.ones((200_000, 10)), order=order))
     code = """
@@ -238,8 +238,8 @@ def test_columns_that_cannot_be_read(tmp_path, write, columns, options, message)
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("a,b\n1,2\n".encode("utf-16"), "stream:1: .*found UTF-16 or no text"),
-        ("a,b\n1,2\n".encode("utf-16-le"), "stream:1: .*found UTF-16 or no text"),
+        ("a,b\n1,2\n".encode("utf-16"), "stream:1: .*found UTF-16 or binary data"),
+        ("a,b\n1,2\n".encode("utf-16-le"), "stream:1: .*found UTF-16 or binary data"),
         (b"a,b\r1,2\r3,4\r", r"stream:1: a line ends in \\r alone"),
         (b"a,b\n1,2\n1,2\0\n", "stream:3: column 'b' holds '2\\\\x00', not a number"),
         (b"a,b\n1,2\n1," + b"9" * (1 << 27), "stream:3: line of more than 64 MB"),
@@ -252,9 +252,9 @@ def test_odd_text(content, message):
         read(io.BytesIO(content), format="csv")
 
 
-def test_text_that_is_no_utf8_in_csv():
+def test_text_that_is_not_utf8_in_csv():
     good = "a,y\n1,caf\xe9\n2,tea\n".encode("latin-1")
-    with pytest.raises(ValueError, match=r"stream:2: column 'y' holds bytes that are no UTF-8"):
+    with pytest.raises(ValueError, match=r"stream:2: column 'y' holds bytes that are not UTF-8"):
         read(io.BytesIO(good), format="csv", target="y")
     assert read(io.BytesIO(good), format="csv", columns=["a"]).X.tolist() == [[1], [2]]
     with pytest.warns(UserWarning, match=r"Skipped 2 lines of stream. The first: stream:2: column 'y' holds 'caf"):
@@ -277,7 +277,7 @@ def test_text_that_is_no_utf8_in_csv():
     ],
 )
 def test_a_quote_that_is_not_closed(rows, line):
-    """By RFC 4180, a quoted field may go on in the next line; here rows would be lost to a stray quote."""
+    """RFC 4180 allows line breaks in quoted fields; here a stray quote would swallow rows."""
     content = "\n".join(["a,y", *rows, "9,9"]).encode()
     with pytest.raises(ValueError, match=rf"^stream:{line}: a quoted field is not closed on its line"):
         read(io.BytesIO(content), format="csv", target="y")
@@ -300,7 +300,7 @@ def test_quotes_that_are_closed():
 
 @pytest.mark.parametrize("n_after", [0, 1, 3])
 def test_a_quote_where_a_block_ends(n_after):
-    """The stray quote is the last, or nearly the last byte that is read at a time."""
+    """The stray quote is the last byte of a block, or near the end."""
     row, place = b"1,2,3\n", (1 << 22) - 1 - n_after
     n_rows = (place - 10) // len(row)
     data = row * n_rows
@@ -332,7 +332,7 @@ on_linux = pytest.mark.skipif(sys.platform != "linux", reason="limits of memory 
 
 
 def read_in_little_memory(folder, files, megabytes):
-    """Shape or message by file."""
+    """Read files with limited memory: the shape or the message, by file."""
     for name, content in files.items():
         assert len(content) < 1 << 25
         (folder / name).write_bytes(content)
@@ -345,7 +345,7 @@ MEGABYTE = 1 << 20
 
 
 def repeated(start, piece, n):
-    """A gzip file that expands to the start and then n pieces."""
+    """A gzip file that expands to `start` and n copies of a piece."""
     return gzip.compress(start) + gzip.compress(piece) * n
 
 
@@ -375,9 +375,9 @@ BOMBS = {
     "zeros.arrow.gz": (repeated(b"", ZEROS, 400), "is not an Arrow file: it begins with"),
     "zeros.npz.gz": (repeated(b"", ZEROS, 400), "is not a .npz file of NumPy: it begins with"),
     "zeros.npy.gz": (repeated(b"", ZEROS, 400), "not an array in NumPy's .npy format"),
-    "magic.parquet.gz": (repeated(b"PAR1", ZEROS, 400), "half of the memory available. Decompress it"),
-    "magic.arrow.gz": (repeated(b"ARROW1\0\0", ZEROS, 400), "half of the memory available. Decompress it"),
-    "magic.npz.gz": (repeated(b"PK\x03\x04", ZEROS, 400), "half of the memory available. Decompress it"),
+    "magic.parquet.gz": (repeated(b"PAR1", ZEROS, 400), "half of the available memory. Decompress it"),
+    "magic.arrow.gz": (repeated(b"ARROW1\0\0", ZEROS, 400), "half of the available memory. Decompress it"),
+    "magic.npz.gz": (repeated(b"PK\x03\x04", ZEROS, 400), "half of the available memory. Decompress it"),
     "values.npy.gz": (repeated(huge_npy((MEGABYTE, 64)), ZEROS, 400), r"takes about 0.5 GB, and 0.\d+ GB of memory"),
     "header.npy.gz": (repeated(b"\x93NUMPY\x02\0\0\0\0\x20", ZEROS, 400), "a header of 536,870,912 bytes"),
     "values.npz": (huge_npz(), r"takes about 0.5 GB, and 0.\d+ GB of memory are available"),
@@ -389,15 +389,15 @@ BOMBS = {
 
 
 @on_linux
-def test_little_that_becomes_much(tmp_path):
+def test_small_files_that_expand(tmp_path):
     found = read_in_little_memory(tmp_path, {name: content for name, (content, _) in BOMBS.items()}, 300)
     for name, (_, message) in BOMBS.items():
         assert re.search(rf"{re.escape(name)}.*{message}", found[name])
 
 
 @on_linux
-def test_much_that_is_little(tmp_path):
-    """A list with a number for each blank line took gigabytes here, and 9 KB for each column 600 MB."""
+def test_large_files_of_little_content(tmp_path):
+    """A list of line numbers once took gigabytes for blank lines, and 9 KB per column took 600 MB."""
     files = {
         "blank.csv.gz": repeated(b"a,b\n1,2\n", b"\n" * MEGABYTE, 64),
         "blank.svm.gz": repeated(b"1 2:1\n", b"\n" * MEGABYTE, 64),

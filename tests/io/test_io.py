@@ -119,7 +119,7 @@ def test_comments_blank_lines_and_line_ends():
 @pytest.mark.parametrize("n_jobs", [1, 2, 3])
 @pytest.mark.parametrize("zero_based", [False, True])
 def test_like_scikit_learn(tmp_path, histograms, n_jobs, zero_based):
-    """Several parts and pieces of text, whose ends fall anywhere."""
+    """Several threads and pieces of text, which end anywhere in a line."""
     X, _ = histograms
     rng = np.random.default_rng(0)
     rows = rng.integers(0, X.shape[0], 40_000)
@@ -152,7 +152,7 @@ def test_indices_begin_at_one_unless_there_is_a_zero():
 
 @pytest.mark.parametrize("base", [0, 1])
 def test_wide_indices(base):
-    """64 bits are used when they are needed, wherever in the file that is."""
+    """Indices have 64 bits if necessary, wherever in the file the large index is."""
     large = 2**62
     X, *_ = read_text("1 1:1\n" * 300_000 + f"1 {base}:2 {large}:3\n" + "1 4:5\n", n_jobs=2)
     assert X.shape == (300_002, large + 1 - base)
@@ -258,7 +258,7 @@ ERRORS = [
 
 
 @pytest.mark.parametrize(("line", "options", "message"), ERRORS, ids=[message for *_, message in ERRORS])
-def test_errors_tell_file_line_and_column(tmp_path, line, options, message):
+def test_errors_name_file_line_and_column(tmp_path, line, options, message):
     path = tmp_path / "train.svm"
     line = line if isinstance(line, bytes) else line.encode()
     path.write_bytes(b"1 1:1\n\n" + line + b"\n1 1:1\n")
@@ -270,7 +270,7 @@ def test_errors_tell_file_line_and_column(tmp_path, line, options, message):
     assert (data.n_skipped, data.X.shape[0], len(data.y)) == (1, 2, 2)
 
 
-def test_a_name_that_tells_no_format(tmp_path):
+def test_a_name_that_does_not_show_the_format(tmp_path):
     for name, noted in {"table.xlsx": True, "table.svm": False}.items():
         (tmp_path / name).write_bytes(b"PK\x03\x04")
         with pytest.raises(ValueError, match=r"expected a label, found binary data") as caught:
@@ -307,15 +307,15 @@ def test_zero_found_after_an_index_that_is_then_too_large():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"format": "xlsx"}, "format must be one of auto, svmlight, csv"),
+        ({"format": "xlsx"}, "format must be one of auto, arrow, csv"),
         ({"dtype": int}, "dtype must be float32 or float64, not int64"),
         ({"on_error": "ignore"}, "on_error must be 'raise' or 'skip', not 'ignore'"),
-        ({"target": "y"}, "target= means nothing in a file of format 'svmlight'"),
-        ({"columns": ["a"]}, "columns= means nothing in a file of format 'svmlight'"),
-        ({"n_features": 0}, "n_features must be at least 1, or None for as many as there are, not 0"),
-        ({"n_features": -5}, "n_features must be at least 1, or None for as many as there are, not -5"),
-        ({"format": "csv", "n_features": 3}, "n_features= means nothing in a file of format 'csv'"),
-        ({"format": "csv", "multilabel": True}, "multilabel= means nothing in a file of format 'csv'"),
+        ({"target": "y"}, "target= does not apply to format 'svmlight'"),
+        ({"columns": ["a"]}, "columns= does not apply to format 'svmlight'"),
+        ({"n_features": 0}, "n_features must be at least 1, or None for the number found, not 0"),
+        ({"n_features": -5}, "n_features must be at least 1, or None for the number found, not -5"),
+        ({"format": "csv", "n_features": 3}, "n_features= does not apply to format 'csv'"),
+        ({"format": "csv", "multilabel": True}, "multilabel= does not apply to format 'csv'"),
     ],
 )
 def test_options_that_make_no_sense(options, message):
@@ -327,7 +327,7 @@ def test_options_that_make_no_sense(options, message):
 
 
 class Endless(io.RawIOBase):
-    """So many bytes of one line, made as they are asked for."""
+    """A stream of n bytes in one line, generated when they are read."""
 
     def __init__(self, start, n_bytes, end=b""):
         self.content = [start, b" " * (n_bytes - len(start)), end]
@@ -368,7 +368,7 @@ def test_a_long_line_that_is_not_too_long():
 @settings(max_examples=200, deadline=None)
 @given(st.binary(max_size=200))
 def test_any_bytes_are_read_or_refused(junk):
-    """Line after line: what scikit-learn reads too, it reads alike."""
+    """Lines that scikit-learn can read give the same result."""
     try:
         data = read_text(junk)
     except ValueError as error:
@@ -419,7 +419,7 @@ def test_straight_into_codes(tmp_path, monkeypatch, histograms, parameters, n_jo
 
 
 def test_codes_of_dense_data(tmp_path, monkeypatch):
-    """An encoder in which zero has a code of its own, as in columns with negative values."""
+    """An encoder in which zero has a code, as in columns with negative values."""
     rng = np.random.default_rng(0)
     X = rng.standard_normal((200, 6)) * (rng.random((200, 6)) < 0.7)
     encoder = AdditiveSVC(scale="minmax").fit(X, X[:, 0] > 0).shapes_.encoder
@@ -447,7 +447,7 @@ def test_codes_of_nothing(histograms):
 
 
 def test_a_zero_that_comes_too_late(monkeypatch, histograms):
-    """Rows that were encoded as one-based cannot be taken back."""
+    """Rows that were already encoded as one-based cannot be changed."""
     X, y = histograms
     encoder = AdditiveSVC().fit(X, y).shapes_.encoder
     monkeypatch.setattr("kernline.io.svmlight._PIECE", 600)

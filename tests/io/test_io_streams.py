@@ -1,4 +1,4 @@
-"""Where bytes come from and go to: pipes, compressed streams of several members, files that take another's place."""
+"""Sources and targets of bytes: pipes, compressed streams of several members, links."""
 
 import bz2
 import gzip
@@ -27,7 +27,7 @@ needs_fifo = pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="this system h
 
 @contextmanager
 def read_from(path):
-    """A named pipe that somebody reads to the end; what arrived is put into the list."""
+    """A named pipe that a thread reads to the end; the content is appended to the list."""
     os.mkfifo(path)
     arrived = []
     thread = threading.Thread(target=lambda: arrived.append(path.read_bytes()), daemon=True)
@@ -38,7 +38,7 @@ def read_from(path):
 
 @contextmanager
 def written_to(path, content):
-    """A named pipe into which somebody writes once."""
+    """A named pipe to which a thread writes once."""
     os.mkfifo(path)
     thread = threading.Thread(target=path.write_bytes, args=[content], daemon=True)
     thread.start()
@@ -163,7 +163,7 @@ def test_a_name_that_promises_too_much(tmp_path):
     path = tmp_path / "data.svm.gz"
     for content in (b"", TEXT, bz2.compress(TEXT)):
         path.write_bytes(content)
-        with pytest.raises(ValueError, match=r"data.svm.gz is not compressed by gzip, as its name says"):
+        with pytest.raises(ValueError, match=r"data.svm.gz is not compressed by gzip, although its name says so"):
             read(path)
 
 
@@ -188,7 +188,7 @@ def test_the_callers_stream_stays_open():
 
 
 def test_interrupted():
-    """Ctrl-C in the middle of a stream without end is heard."""
+    """Ctrl-C interrupts reading an endless stream."""
 
     class Forever(io.RawIOBase):
         def readinto(self, buffer):
@@ -242,7 +242,7 @@ def test_xz_may_be_padded_by_words_of_zeros(tmp_path):
     path.write_bytes(member + bytes(8) + member + bytes(1 << 18))
     assert read(path).X.shape == (80_000, 3)
     path.write_bytes(member + bytes(7) + member)
-    with pytest.raises(ValueError, match=r"7 zeros follow a member, and only multiples of four may"):
+    with pytest.raises(ValueError, match=r"7 zero bytes follow a member, which is not a multiple of four"):
         read(path)
 
 

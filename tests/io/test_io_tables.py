@@ -36,7 +36,7 @@ def write_stream(frame, path):
 
 @pytest.fixture(scope="module")
 def frame():
-    """More rows than a batch has; whole numbers, fractions, missing values, truth values, text."""
+    """More rows than a batch has; integers, fractions, missing values, text."""
     rng = np.random.default_rng(0)
     n = 70_000
     return pd.DataFrame(
@@ -87,9 +87,9 @@ def test_streams_and_mistakes(tmp_path, frame, name):
         read(path, target="x")
     with pytest.raises(ValueError, match=r"no column 'x'. There are"):
         read(path, columns=["x"])
-    with pytest.raises(ValueError, match=r"columns= holds 'age', which is the target"):
+    with pytest.raises(ValueError, match=r"columns= contains 'age', which is the target"):
         read(path, columns=["age"], target="age")
-    with pytest.raises(ValueError, match=r"column 'class' .*Leave it out by columns=, make it the target="):
+    with pytest.raises(ValueError, match=r"column 'class' .*Leave it out with columns=, make it the target="):
         read(path)
     path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
     if not name.endswith((".csv", ".tsv")):
@@ -137,7 +137,7 @@ def test_errors_in_csv(text, options, message):
 
 @needs_pyarrow
 def test_lines_are_counted_across_blocks():
-    """Blank lines at the start, the end and in the middle of what is read at a time."""
+    """Blank lines at the start, at the end and in the middle of a block."""
     text = b"a,b\n" + (b"1,2\n\r\n" + b"3,4\n" * 7 + b"\n") * 200_000 + b"5,x\n"
     with pytest.raises(ValueError, match=rf"^stream:{text.count(10)}: column 'b' holds 'x'"):
         read(io.BytesIO(text), format="csv")
@@ -146,8 +146,8 @@ def test_lines_are_counted_across_blocks():
 
 
 @needs_pyarrow
-def test_the_first_bad_line_is_told():
-    """Blank lines count, and rows that the parser leaves out, which it does before numbers are looked at."""
+def test_the_first_bad_line_is_reported():
+    """Line numbers include blank lines, and rows that the parser drops before it converts numbers."""
     text = b"a,b\n1,2\n\n1\n1,2,3\n5,x\n6,y\n"
     with pytest.warns(
         UserWarning, match=r"Skipped 4 lines of stream. The first: stream:4: expected 2 columns, found 1"
@@ -189,7 +189,7 @@ def test_bad_rows_are_skipped_and_counted():
         ("a,b,c\n", ["a", "b"], []),
     ],
 )
-def test_names_are_told_from_numbers(text, names, y):
+def test_names_are_distinguished_from_numbers(text, names, y):
     data = read(io.BytesIO(text.encode()), format="csv", target=2)
     assert data.feature_names == names
     assert data.X.shape == (len(y), 2)
@@ -227,12 +227,12 @@ def test_names_that_are_numbers():
 
 
 @needs_pyarrow
-def test_a_header_that_is_told():
+def test_a_header_by_parameter():
     assert np.array_equal(read(io.BytesIO(b"1,2\n3,4\n"), format="csv", header=True).X, [[3, 4]])
     assert read(io.BytesIO(b"x\ty\nx\tz\n"), format="tsv", header=False, target=1, columns=[]).y.tolist() == ["y", "z"]
     with pytest.raises(ValueError, match=r"header must be True, False or 'auto', not 'yes'"):
         read(io.BytesIO(b"1,2\n"), format="csv", header="yes")
-    with pytest.raises(ValueError, match=r"header= means nothing in a file of format 'svmlight'"):
+    with pytest.raises(ValueError, match=r"header= does not apply to format 'svmlight'"):
         read(io.BytesIO(b"1 1:2\n"), header=True)
 
 
@@ -256,7 +256,7 @@ def test_labels_that_would_become_one_stay_text(labels):
 @needs_pyarrow
 @pytest.mark.parametrize("name", WRITERS)
 def test_straight_into_codes(tmp_path, frame, name):
-    """In several batches; the columns have negative values, so that zeros have codes."""
+    """Several batches; the columns have negative values, so that zeros have codes."""
     full = frame.fillna({"income": 0.0})
     X = full.drop(columns="class").to_numpy(np.float64)
     encoder = AdditiveSVC(scale="rank", max_iter=1, tol=1e9).fit(X[:500], full["class"][:500]).shapes_.encoder
@@ -302,7 +302,7 @@ def test_npz(tmp_path):
     assert np.array_equal(data.X, X)
     assert data.y.tolist() == ["a", "b", "c"]
     assert read(path, target="other").y.tolist() == [0, 1, 2]
-    with pytest.raises(ValueError, match=r"holds no array 'z'. There are: X, y, other"):
+    with pytest.raises(ValueError, match=r"has no array 'z'. There are: X, y, other"):
         read(path, target="z")
     np.savez(path, X)
     assert np.array_equal(read(path).X, X)
@@ -310,7 +310,7 @@ def test_npz(tmp_path):
     with pytest.raises(ValueError, match=r"'y' has shape \(2,\), where X has 3 rows"):
         read(path)
     np.savez(path, a=X, b=X)
-    with pytest.raises(ValueError, match=r"holds no array 'X'. There are: a, b"):
+    with pytest.raises(ValueError, match=r"has no array 'X'. There are: a, b"):
         read(path)
 
 
@@ -335,7 +335,7 @@ def test_sparse_npz_with_labels(tmp_path, histograms):
     assert np.array_equal(read(path, target="other").y, y[::-1])
     with pytest.raises(ValueError, match=r"'short' has shape \(299,\), where X has 300 rows"):
         read(path, target="short")
-    with pytest.raises(ValueError, match=r"holds no array 'z'. There are: format, y"):
+    with pytest.raises(ValueError, match=r"has no array 'z'. There are: format, y"):
         read(path, target="z")
 
 
@@ -364,7 +364,7 @@ def test_codes_of_arrays(tmp_path, histograms, name):
         (lambda path: np.save(path, np.array([["a"]])), r"expected a matrix of numbers, found shape \(1, 1\) of <U1"),
     ],
 )
-def test_arrays_that_are_none(tmp_path, write, message):
+def test_files_that_are_not_arrays(tmp_path, write, message):
     path = tmp_path / "data.npy"
     write(path)
     with pytest.raises(ValueError, match=message):
@@ -398,7 +398,7 @@ class TestDelimiter:
     @pytest.mark.parametrize("name", ["x.svm", "x.npz", "x.parquet"])
     def test_is_for_text_tables(self, tmp_path, name):
         (tmp_path / name).write_text("1 1:1\n")
-        with pytest.raises(ValueError, match="delimiter= means nothing in a file of format"):
+        with pytest.raises(ValueError, match="delimiter= does not apply to format"):
             read(tmp_path / name, delimiter=";")
 
 

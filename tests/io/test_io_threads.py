@@ -1,4 +1,4 @@
-"""Tables are read in the thread that asks for them: one of Arrow's that needs the interpreter at exit aborts it."""
+"""Tables are read in the calling thread: a thread of Arrow that needs the interpreter at exit aborts it."""
 
 import csv
 import io
@@ -15,7 +15,7 @@ from kernline.io import read, write
 
 
 class Watched(io.RawIOBase):
-    """Bytes, and which threads have read them."""
+    """A stream that records the threads that read it."""
 
     def __init__(self, content):
         self.content = io.BytesIO(content)
@@ -58,7 +58,7 @@ def test_so_are_bad_ones(on_error, monkeypatch):
 
 
 def test_a_process_ends_well_while_more_could_be_read():
-    """An error in the first block ends the program; nobody is still waiting for the next."""
+    """An error in the first block ends the program; no thread is still waiting for the next block."""
     code = (
         "import io, sys, time, kernline.io\n"
         "class Slow(io.RawIOBase):\n"
@@ -87,7 +87,7 @@ def test_a_process_ends_well_while_more_could_be_read():
 @pytest.mark.parametrize("end", ["\n", "\r\n", "\r"], ids=["LF", "CRLF", "CR"])
 @pytest.mark.parametrize("last", [True, False], ids=["ended", "unended"])
 def test_lines_across_blocks(monkeypatch, end, last):
-    """Blocks of any size give the same rows; the referee is Python's own reader."""
+    """Blocks of any size give the same rows; the referee is Python's csv module."""
     rng = np.random.default_rng(1)
     lines = ["a,b,y", *(f"{a},{b},t{a % 5}" for a, b in rng.integers(10**9, size=(200, 2)).tolist())]
     lines[50] = f"{'0' * 500}1,2,t1"  # longer than some blocks

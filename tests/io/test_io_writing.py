@@ -1,4 +1,4 @@
-"""Writing: what is written reads back the same, a few rows at a time if they are wide, or is refused."""
+"""Writing: files read back the same, wide rows are written in blocks, and what would be lost is refused."""
 
 import io
 import tracemalloc
@@ -26,14 +26,14 @@ def test_queries_are_written():
 
 
 @pytest.mark.parametrize("name", ["x.csv", "x.parquet", "x.npz", "x.npy"])
-def test_what_only_svmlight_has_a_place_for(name):
-    with pytest.raises(ValueError, match=rf"^{name}: a file of format '.*' has no place for qid. Write svmlight"):
+def test_what_only_svmlight_stores(name):
+    with pytest.raises(ValueError, match=rf"^{name}: format '.*' cannot store qid. Write svmlight"):
         written(name, np.ones((2, 1)), qid=np.array([1, 2]))
-    with pytest.raises(ValueError, match=r"has no place for several labels a row. Write svmlight"):
+    with pytest.raises(ValueError, match=r"cannot store several labels per row. Write svmlight"):
         written(name, np.ones((2, 1)), [(1, 2), ()])
 
 
-def test_several_labels_a_row():
+def test_several_labels_per_row():
     text = b"1,3 1:1.0\n 2:1.0\n2\n"
     data = read(io.BytesIO(text), multilabel=True)
     assert data.y == [(1, 3), (), (2,)]
@@ -43,7 +43,7 @@ def test_several_labels_a_row():
     assert read(written("x.svm", data.X, data.y, qid=[1, 2, 3]), multilabel=True).y == data.y
     with pytest.raises(ValueError, match=r"row 2 has neither labels nor values"):
         written("x.svm", np.array([[1.0], [0.0]]), [(1,), ()])
-    with pytest.raises(ValueError, match=r"the label 'a,b' cannot stand in a LIBSVM file"):
+    with pytest.raises(ValueError, match=r"the label 'a,b' cannot be stored in a LIBSVM file"):
         written("x.svm", np.ones((1, 1)), [("a,b", "c")])
 
 
@@ -52,7 +52,7 @@ def test_several_labels_a_row():
 def test_svmlight_holds_finite_numbers_only(value, kind):
     X = np.ones((3000, 200))
     X[2500, 1], X[2700, 0] = value, value
-    with pytest.raises(ValueError, match=rf"row 2501, column 1 holds {value}, which cannot stand in a LIBSVM file"):
+    with pytest.raises(ValueError, match=rf"row 2501, column 1 holds {value}, which cannot be stored in a LIBSVM file"):
         written("x.svm", kind(X))
 
 
@@ -69,7 +69,7 @@ def test_sparse_rows_stay_sparse(tmp_path):
 
 
 class Sink(io.RawIOBase):
-    """Takes what is written, and keeps none of it."""
+    """Accepts writes and discards them."""
 
     n = 0
 
@@ -100,8 +100,8 @@ def test_a_wide_table_is_written_a_few_rows_at_a_time():
 @pytest.mark.parametrize("kind", ["csv", "parquet", "arrow", "svmlight"])
 @pytest.mark.parametrize("make", [np.asarray, sp.csr_array])
 def test_in_several_blocks(monkeypatch, kind, make):
-    monkeypatch.setattr("kernline.io.writing._TABLE_VALUES", 100)
-    monkeypatch.setattr("kernline.io.writing._SVMLIGHT_VALUES", 100)
+    monkeypatch.setattr("kernline.io.table_writing._VALUES", 100)
+    monkeypatch.setattr("kernline.io.svmlight._WRITTEN_VALUES", 100)
     X, y = np.random.default_rng(0).integers(5, size=(200, 7)).astype(float), np.arange(200) % 3
     data = read(written("x", make(X), y, format=kind), format=kind, target=None if kind == "svmlight" else "label")
     assert np.array_equal(data.X.toarray() if sp.issparse(data.X) else data.X, X)

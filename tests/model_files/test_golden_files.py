@@ -1,4 +1,4 @@
-"""Files of earlier versions, which every later one must read. Beside each are rows, and what it said of them."""
+"""Files of earlier versions, which every later version must read. Beside each file are rows and their scores."""
 
 from pathlib import Path
 

@@ -1,4 +1,4 @@
-"""Model files made to harm: what the fuzzer found, and the files it begins with."""
+"""Malicious model files: cases that the fuzzer found, and its initial corpus."""
 
 from pathlib import Path
 
@@ -12,7 +12,7 @@ from kernline import AdditiveSVC
 from kernline.threads import thread_count
 
 from ..fuzz.model_use import load_and_use
-from .test_model_files import edit, forged, put
+from .forging import edit, forged, put
 
 CORPUS = sorted((Path(__file__).parents[1] / "fuzz" / "models").iterdir())
 BEGINNINGS = [path for path in CORPUS if path.suffix == ".kern"]
@@ -20,12 +20,12 @@ BEGINNINGS = [path for path in CORPUS if path.suffix == ".kern"]
 
 @pytest.mark.filterwarnings("ignore")
 @pytest.mark.parametrize("path", CORPUS, ids=lambda path: path.name)
-def test_what_the_fuzzer_keeps_is_refused_or_works(path):
+def test_corpus_is_refused_or_works(path):
     assert load_and_use(path) or path not in BEGINNINGS
 
 
 def step(name, part, **changes):
-    """A change to the attributes or params of a pipeline's step."""
+    """A change to the attributes or parameters of a pipeline's step."""
 
     def change(tree, arrays):
         dict(tree["model"]["params"]["steps"])[name][part].update(changes)
@@ -44,7 +44,7 @@ def steps(edited):
 
 
 def last_state(**changes):
-    """A change to what partial_fit goes on from."""
+    """A change to the state from which partial_fit continues."""
 
     def change(tree, arrays):
         items = tree["model"]["attributes"]["_last"][0]["items"]
@@ -62,13 +62,13 @@ def random_position(position):
 
 
 def wide_values(tree, arrays):
-    """Two weights a value, where the linear kernel has one."""
+    """Two weights per value, although the linear kernel has one."""
     put("shapes_", "table", "width", 2)(tree, arrays)
     arrays["shapes_.weights"] = np.repeat(arrays["shapes_.weights"], 2, axis=1)
 
 
 def again_and_again(tree, arrays):
-    """Small nodes that name a large array."""
+    """Many small nodes that refer to one large array."""
     attributes = tree["model"]["attributes"]
     arrays["shapes_.weights"] = np.ones((4000, 64, 1), np.float32)
     attributes["history_"] = [attributes["shapes_"]] * 300
@@ -100,7 +100,7 @@ FORGERIES = [
     ("budgeted", last_state(n_seen=5e-324), "n_seen"),
     ("pipeline", steps(lambda old: []), "without steps"),
     ("pipeline", steps(lambda old: [["a", "tensor"], *old]), "a str"),
-    ("pipeline", steps(lambda old: [old[-1], *old]), "transforms nothing"),
+    ("pipeline", steps(lambda old: [old[-1], *old]), "has no transform"),
     ("pipeline", lambda tree, _: tree["model"]["params"].update(memory="folder"), "memory"),
     ("pipeline", step("maxabsscaler", "attributes", scale_=None), "scale_"),
     ("pipeline", step("minmaxscaler", "attributes", min_=[0.0]), "min_"),
@@ -121,7 +121,7 @@ def test_forged_files_are_refused(name, change, message, tmp_path):
     assert str(caught.value).startswith(str(path))
 
 
-def test_scalers_may_leave_out_what_they_do_not_use(tmp_path):
+def test_scalers_without_unused_attributes(tmp_path):
     X, y = np.arange(20.0).reshape(10, 2), np.arange(10) % 2
     for scaler in (StandardScaler(with_mean=False), StandardScaler(with_std=False)):
         model = make_pipeline(scaler, "passthrough", AdditiveSVC("linear")).fit(X, y)
@@ -130,12 +130,12 @@ def test_scalers_may_leave_out_what_they_do_not_use(tmp_path):
         np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
 
 
-def test_folders_of_pickles_are_not_named_in_a_file(tmp_path):
+def test_pipeline_with_memory_is_refused(tmp_path):
     X, y = np.arange(20.0).reshape(10, 2), np.arange(10) % 2
     model = make_pipeline(StandardScaler(), AdditiveSVC("linear"), memory=str(tmp_path)).fit(X, y)
     with pytest.raises(ValueError, match="memory=None"):
         kernline.save(model, tmp_path / "model.kern")
 
 
-def test_any_number_of_threads_may_be_asked_for():
+def test_largest_number_of_threads():
     assert thread_count(10**30) == thread_count(10**9) == 1024

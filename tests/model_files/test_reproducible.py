@@ -1,4 +1,4 @@
-"""The same fit gives the same model file: in other processes, with other hash seeds and numbers of threads."""
+"""The same fit gives the same model file, in other processes, with other hash seeds and numbers of threads."""
 
 import hashlib
 import json
@@ -43,7 +43,7 @@ def models(n_jobs):
 
 
 def digests(folder, n_jobs):
-    """Of the file of each model; the number of threads, a parameter, is taken out of it."""
+    """The digest of each model's file, without the parameter n_jobs."""
     X, y = load_digits(return_X_y=True)
     found = {}
     for name, model in models(n_jobs).items():

@@ -86,7 +86,8 @@ class Reading:
     def _is_table(self, source: str) -> bool:
         from .. import io
 
-        return self._kind(source) in io.TABLES
+        kind = self._kind(source)
+        return kind in io.FORMATS and io.FORMATS[kind].is_table
 
     def _target(self, model: Any) -> str | int | None:
         """The column of labels: as named by the user, or as the model remembers it from its training."""

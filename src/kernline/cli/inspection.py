@@ -93,7 +93,7 @@ def convert(
         from .. import io
         from ..io.atomic import replacing
 
-        kind = io.format_of(output, to)
+        kind = io.FORMATS[io.format_of(output, to)]
         path = Path(output)
         if output != "-":
             check_not_input(path, source)
@@ -101,8 +101,8 @@ def convert(
         reading = Reading(out, format, target, columns, zero_based, skip_bad, threads, header, delimiter, multilabel)
         content = reading.rows(source)
         qid = content.qid
-        if qid is not None and kind != "svmlight":
-            out.warn(f"{source} has numbers of queries (qid), for which {kind} has no place; they are left out.")
+        if qid is not None and "qid" not in kind.stores:
+            out.warn(f"{source} has numbers of queries (qid), for which {kind.name} has no place; they are left out.")
             qid = None
         name = target if target is not None and not target.lstrip("-").isdigit() else "label"
         options: Any = {"name": output, "format": to, "feature_names": content.feature_names, "target": name}

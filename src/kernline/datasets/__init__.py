@@ -1,8 +1,8 @@
 """Named data sets, for benchmarks and examples.
 
-``load("mnist")`` looks for the files in the folder that the environment variable KERNLINE_DATA names, then in the cache
-(KERNLINE_CACHE, or the user's cache folder), then fetches them from their public home and checks their SHA-256.
-KERNLINE_OFFLINE=1 forbids that. ``make_bag_of_words`` generates data of the same kind, of any size.
+``load("mnist")`` looks for the files in the folder named by the environment variable KERNLINE_DATA, then in the cache
+(KERNLINE_CACHE, or the user's cache folder). If they are in neither, it downloads them and checks their SHA-256;
+KERNLINE_OFFLINE=1 disables downloads. ``make_bag_of_words`` generates similar data of any size.
 """
 
 from .catalogue import CATALOGUE, Dataset, Entry, RemoteFile

@@ -1,13 +1,15 @@
-"""Which data sets there are, where they are published, and what they must hash to.
+"""The known data sets, where they are published, and the SHA-256 of their files.
 
-A hash is that of the file as published. Files without one were never available to us: their hash is reported when they
-are fetched, and cannot be checked.
+A hash is that of the published file. Files without one were never available to us: their hash is reported when they are
+fetched, and cannot be checked.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
+
+from ..array_types import Labels, Matrix
 
 _LIBSVM = "https://www.csie.ntu.edu.tw/~cjlin/libsvmtools/datasets"
 _MNIST = "https://ossci-datasets.s3.amazonaws.com/mnist"
@@ -15,17 +17,17 @@ _FASHION = "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com"
 
 
 class Dataset(NamedTuple):
-    """A split into training and test part."""
+    """A training part and a test part."""
 
-    X_train: Any
-    y_train: Any
-    X_test: Any
-    y_test: Any
+    X_train: Matrix
+    y_train: Labels
+    X_test: Matrix
+    y_test: Labels
 
 
 @dataclass(frozen=True)
 class RemoteFile:
-    """A file by its name in the data folder, and where it is published (no URL: nowhere that we know)."""
+    """A file: its name in the data folder, and its URL, which is empty if we know of none."""
 
     name: str
     url: str
@@ -34,11 +36,11 @@ class RemoteFile:
 
 @dataclass(frozen=True)
 class Entry:
-    """A data set: the files of its training part and, where there is one, of its test part (images before labels)."""
+    """A data set: the files of its training part and, if it has one, of its test part (images before labels)."""
 
     train: tuple[RemoteFile, ...]
     test: tuple[RemoteFile, ...]
-    kind: str  # "svmlight", "idx" (MNIST's format), "npz", or "made" where there is no file
+    kind: str  # "svmlight", "idx" (MNIST's format), "npz", or "made" for generated data
     n_features: int
     n_classes: int
     dense: bool = False
@@ -71,8 +73,8 @@ _HASHES = {
     "fashion_mnist/t10k-labels-idx1-ubyte.gz": "67da17c76eaffca5446c3361aaab5c3cd6d1c2608764d35dfb1850b086bf8dd5",
 }
 
-# The LIBSVM collection: its folder, the training file, the test file ("" for none), features, classes. Names are the
-# collection's own, without what tells the compression.
+# The LIBSVM collection: folder, training file, test file ("" for none), features, classes. Data sets are named like the
+# files, without the suffix of the compression.
 _COLLECTION = [
     *(("binary", f"a{k}a", f"a{k}a.t", 123, 2) for k in range(1, 10)),
     *(("binary", f"w{k}a", f"w{k}a.t", 300, 2) for k in range(1, 9)),
@@ -148,7 +150,7 @@ CATALOGUE: dict[str, Entry] = {
     **_collection(),
     "mnist": _idx("mnist", _MNIST),
     "fashion_mnist": _idx("fashion_mnist", _FASHION),
-    # Published nowhere that we know in this form: to be put into KERNLINE_DATA.
+    # We know of no place that publishes these in this form: put them into KERNLINE_DATA.
     "r8": Entry((RemoteFile("r8.bz2", ""),), (RemoteFile("r8.t.bz2", ""),), "svmlight", 10_417, 8),
     "scene15_bow": Entry((RemoteFile("scene15_bow.npz", ""),), (), "npz", 2_000, 15),
     "digits": Entry((), (), "made", 64, 10),

@@ -1,4 +1,4 @@
-"""Download one file: resumed after a broken connection where that is safe, with its length and its digest checked."""
+"""Download one file, check its length and digest, and resume after a broken connection if that is safe."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import urllib.error
 import urllib.parse
 import urllib.request
 from collections.abc import Callable
-from typing import Any, BinaryIO
+from typing import IO, BinaryIO
 
-# Called while a file arrives, with the bytes so far and their total (0: unknown).
+# Called during a download with the number of bytes so far and the total (0: unknown).
 OnBytes = Callable[[int, int], None]
 
-# What an attempt may raise that another one may not.
+# Errors after which another attempt may succeed.
 UNREACHABLE = (urllib.error.URLError, http.client.HTTPException, ConnectionError, TimeoutError)
 
 _ATTEMPTS = 5
@@ -22,9 +22,17 @@ _BLOCK = 1 << 18
 
 
 class _SafeRedirects(urllib.request.HTTPRedirectHandler):
-    """Redirects from https stay with https, and those from http stay with the web."""
+    """Allow redirects from https to https only, and from http to http and https."""
 
-    def redirect_request(self, req: Any, fp: Any, code: Any, msg: Any, headers: Any, newurl: str) -> Any:
+    def redirect_request(
+        self,
+        req: urllib.request.Request,
+        fp: IO[bytes],
+        code: int,
+        msg: str,
+        headers: http.client.HTTPMessage,
+        newurl: str,
+    ) -> urllib.request.Request | None:
         allowed = {"https"} if req.type == "https" else {"http", "https"}
         if urllib.parse.urlsplit(newurl).scheme not in allowed:
             raise urllib.error.URLError(f"it redirects to {newurl}, which is not {' or '.join(sorted(allowed))}")
@@ -32,21 +40,21 @@ class _SafeRedirects(urllib.request.HTTPRedirectHandler):
 
 
 class Download:
-    """A download of `url` into the open file `out`, which nobody else writes to."""
+    """A download of `url` into the open file `out`, which no other process writes to."""
 
     def __init__(self, url: str, out: BinaryIO, on_bytes: OnBytes) -> None:
         self.url, self.out, self.on_bytes = url, out, on_bytes
         self.opener = urllib.request.build_opener(_SafeRedirects)
-        self.is_bounded = False  # whether the end of the file can be told from the end of the connection
+        self.is_bounded = False  # whether a complete file can be told from a broken connection
         self._begin_again()
 
     def run(self) -> str:
-        """Download all of it and return its SHA-256."""
+        """Download the whole file and return its SHA-256."""
         for attempt in range(_ATTEMPTS):
             try:
                 self._attempt()
                 break
-            except urllib.error.HTTPError:  # an answer, which would be the same the next time
+            except urllib.error.HTTPError:  # another attempt would get the same answer
                 raise
             except UNREACHABLE:
                 if attempt == _ATTEMPTS - 1:
@@ -60,7 +68,7 @@ class Download:
         self.digest = hashlib.sha256()
 
     def _attempt(self) -> None:
-        """Go on where the last attempt ended if the server still has the same version, else begin again."""
+        """Resume the last attempt if the server still has the same version, else start again."""
         request = urllib.request.Request(self.url)
         if self.done and self.version:
             request.add_header("Range", f"bytes={self.done}-")
@@ -71,7 +79,7 @@ class Download:
             if error.code != 416 or not request.has_header("Range"):
                 raise
             self._begin_again()
-            raise ConnectionError("the server has no more of the file than what has arrived") from error
+            raise ConnectionError("the server has no more bytes of the file") from error
         with response:
             if response.status == 206:
                 self._check_part(response)
@@ -88,8 +96,8 @@ class Download:
         if self.total and self.done != self.total:
             raise ConnectionError(f"the connection ended after {self.done:,} of {self.total:,} bytes")
 
-    def _check_part(self, response: Any) -> None:
-        """Refuse a part that does not continue what has arrived, and forget that."""
+    def _check_part(self, response: http.client.HTTPResponse) -> None:
+        """Start again if the response is not the next part of the file."""
         expected = f"bytes {self.done}-{self.total - 1}/{self.total}"
         found = response.headers.get("Content-Range", "")
         if found != expected or _version(response) not in ("", self.version):
@@ -97,13 +105,13 @@ class Download:
             raise ConnectionError(f"the server sent {found or 'an unnamed part'} instead of {expected}")
 
 
-def _version(response: Any) -> str:
-    """What tells this version of the file from another: a strong ETag, or the time of its last change."""
+def _version(response: http.client.HTTPResponse) -> str:
+    """An identifier of this version of the file: a strong ETag, or the time of its last change."""
     tag = response.headers.get("ETag")
     return (response.headers.get("Last-Modified") if tag is None or tag.startswith("W/") else tag) or ""
 
 
-def _length(response: Any) -> int:
+def _length(response: http.client.HTTPResponse) -> int:
     text = response.headers.get("Content-Length") or "0"
     if not re.fullmatch("[0-9]{1,18}", text):
         raise http.client.HTTPException(f"Content-Length is {text!r:.40}")

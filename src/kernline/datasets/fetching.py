@@ -1,4 +1,4 @@
-"""From a published file to one on this machine: the user's folder, the cache, or a download."""
+"""Find the files of a data set in the user's folder or in the cache, or download them."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from .download import UNREACHABLE, Download, OnBytes
 
 
 class OutOfReachError(OSError):
-    """A data set that is not at hand, and cannot be fetched."""
+    """A data set that is not on this machine and cannot be downloaded."""
 
 
 def cache_folder() -> Path:
-    """KERNLINE_CACHE, or where this system keeps what can be fetched again."""
+    """KERNLINE_CACHE, or the cache folder of this system."""
     if folder := os.environ.get("KERNLINE_CACHE"):
         return Path(folder).expanduser()
     try:
@@ -36,7 +36,7 @@ def _user_cache_folder() -> Path:
 
 
 def local(file: RemoteFile) -> Path | None:
-    """Where the file is on this machine, if it is. In the user's folder it may be compressed: a9a.bz2 for a9a."""
+    """The path of the file on this machine, or None. In the user's folder it may be compressed: a9a.bz2 for a9a."""
     if folder := os.environ.get("KERNLINE_DATA"):
         for suffix in ("", ".bz2", ".gz", ".xz", ".zst"):
             found = Path(folder).expanduser() / (file.name + suffix)
@@ -49,15 +49,15 @@ def local(file: RemoteFile) -> Path | None:
 
 
 def path(file: RemoteFile, on_bytes: OnBytes | None = None) -> Path:
-    """Return where the file is, fetching it if need be."""
+    """Return the path of the file; download it if necessary."""
     found = local(file)
     if found is not None:
         return found
-    remedy = "Put the file into a folder and name that in the environment variable KERNLINE_DATA"
+    remedy = "Put the file into a folder and set the environment variable KERNLINE_DATA to the folder"
     folder = os.environ.get("KERNLINE_DATA")
-    where = f"{file.name} is not at hand" + (f" (KERNLINE_DATA is {folder})" if folder else "")
+    where = f"{file.name} is not on this machine" + (f" (KERNLINE_DATA is {folder})" if folder else "")
     if not file.url:
-        raise OutOfReachError(f"{where}, and is published nowhere that we know. {remedy}.")
+        raise OutOfReachError(f"{where}, and is published nowhere as far as we know. {remedy}.")
     if os.environ.get("KERNLINE_OFFLINE", "0") not in ("", "0"):
         raise OutOfReachError(f"{where}, and KERNLINE_OFFLINE forbids fetching {file.url}. {remedy}, or unset it.")
     target = cache_folder() / file.name
@@ -70,17 +70,17 @@ def path(file: RemoteFile, on_bytes: OnBytes | None = None) -> Path:
 
 
 def _fetch(file: RemoteFile, target: Path, on_bytes: OnBytes) -> None:
-    """Download to a file of this process alone, check it, and only then give it its name.
+    """Download to a temporary file, check it, and only then rename it.
 
-    So processes that fetch the same file at once do not disturb each other, and whoever finds it finds all of it.
+    So several processes can fetch the same file at once, and a file with the right name is always complete.
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     with replacing(target) as out:
         download = Download(file.url, out, on_bytes)
         digest = download.run()
         if file.sha256 and digest != file.sha256:
-            raise ValueError(f"{file.url} has SHA-256 {digest}, not {file.sha256}: not the file that was published.")
+            raise ValueError(f"{file.url} has SHA-256 {digest}, not {file.sha256}: this is not the published file.")
         if not file.sha256 and not download.is_bounded:
-            raise ConnectionError("the server does not say how long it is, and we know no SHA-256 to check it by")
+            raise ConnectionError("the server does not send its length, and no SHA-256 is known to check it")
     if not file.sha256:
-        warnings.warn(f"{file.name} is unverified: we know no SHA-256 of it. This one has {digest}.", stacklevel=4)
+        warnings.warn(f"{file.name} is unverified: no SHA-256 is known. That of this file is {digest}.", stacklevel=4)

@@ -1,4 +1,4 @@
-"""Data that is generated, of any size."""
+"""Generated data of any size."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ def make_bag_of_words(
     words_a_document: int = 60,
     random_state: int = 0,
 ) -> Dataset:
-    """Word counts of documents, sparse.
+    """Word counts of documents, as sparse matrices.
 
-    Words follow Zipf's law; a class prefers some of them by a random factor. Counts are bursty, as in real text: a word
-    that appears once appears again, so that whether it appears tells more than how often. That is where chi2 and the
-    intersection gain on a linear model.
+    Words follow Zipf's law, and each class prefers some of them by a random factor. Counts are bursty, as in real text:
+    a word that appears once appears again, so whether it appears is more informative than how often. On such data, chi2
+    and intersection kernels are better than linear models.
     """
     rng = np.random.default_rng(random_state)
     zipf = 1.0 / np.arange(1, n_features + 1)

@@ -1,25 +1,25 @@
-"""Data sets as arrays: the files of the catalogue read, and split where they come in one piece."""
+"""Read the data sets of the catalogue, and split those without a test part."""
 
 from __future__ import annotations
 
 import difflib
 import math
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..array_types import Labels, Matrix, is_sparse
 from ..io import read
 from ..io.arrays import open_npz
 from ..io.streams import open_source
 from ..memory import check_available
-from .catalogue import CATALOGUE, Dataset, Entry
+from .catalogue import CATALOGUE, Dataset, Entry, RemoteFile
 from .download import OnBytes
 from .fetching import path
 from .generated import make_bag_of_words
 
-# Without a test file, and yet with a test part of their own.
+# Data sets that have a test part, but no test file.
 _IN_TWO_PARTS = ("bag_of_words", "scene15_bow")
 
 
@@ -28,8 +28,8 @@ class UnknownDatasetError(ValueError):
 
 
 def load(name: str) -> Dataset:
-    """Return a data set by name; `names()` lists them. Without a test file of its own, a fixed 70/30 split."""
-    from sklearn.datasets import load_digits  # slow to import, and the list needs neither
+    """Return a data set by name; `names()` lists them. Data sets without a test part have a fixed 70/30 split."""
+    from sklearn.datasets import load_digits  # slow to import, and not needed for the list
     from sklearn.model_selection import train_test_split
 
     entry = CATALOGUE[check_name(name)]
@@ -44,8 +44,8 @@ def load(name: str) -> Dataset:
     return Dataset(X_train, y_train, X_test, y_test)
 
 
-def load_part(name: str, *, test: bool = False) -> tuple[Any, NDArray[Any]]:
-    """X and y of the training part, or of the test part, as `load` splits; the other's files are not read."""
+def load_part(name: str, *, test: bool = False) -> tuple[Matrix, Labels]:
+    """X and y of the training part, or of the test part, split like `load` does; files of the other are not read."""
     entry = CATALOGUE[check_name(name)]
     if entry.test:
         return _part(entry, entry.test if test else entry.train)
@@ -54,7 +54,7 @@ def load_part(name: str, *, test: bool = False) -> tuple[Any, NDArray[Any]]:
 
 
 def is_split(name: str) -> bool:
-    """Whether a data set comes in one piece, of which `load` makes 70 % the training part and 30 % the test part."""
+    """Whether `load` splits the data set into a training part of 70 % and a test part of 30 %."""
     return not CATALOGUE[check_name(name)].test and name not in _IN_TWO_PARTS
 
 
@@ -64,7 +64,7 @@ def names() -> list[str]:
 
 
 def check_name(name: str) -> str:
-    """The name, if it is one."""
+    """Return the name, or raise UnknownDatasetError."""
     if name in CATALOGUE:
         return name
     near = difflib.get_close_matches(name, CATALOGUE, n=3)
@@ -73,20 +73,21 @@ def check_name(name: str) -> str:
 
 
 def fetch(name: str, on_bytes: OnBytes | None = None) -> list[Path]:
-    """Bring all files of a data set here."""
+    """Download all files of a data set, unless they are on this machine."""
     return [path(file, on_bytes) for file in CATALOGUE[check_name(name)].files]
 
 
-def _part(entry: Entry, files: Any) -> tuple[Any, NDArray[Any]]:
+def _part(entry: Entry, files: tuple[RemoteFile, ...]) -> tuple[Matrix, Labels]:
     if entry.kind == "idx":
         images, labels = (_idx(path(file)) for file in files)
         return images.reshape(images.shape[0], -1) / 255.0, labels  # fractions in [0, 1], flattened
-    X, y, *_ = read(path(files[0]), format="svmlight", n_features=entry.n_features)
-    return (X.toarray() if entry.dense else X), y
+    data = read(path(files[0]), format="svmlight", n_features=entry.n_features)
+    X = data.matrix
+    return X.toarray() if entry.dense and is_sparse(X) else X, np.asarray(data.y)
 
 
 def _idx(file: Path) -> NDArray[np.uint8]:
-    """Read the MNIST format: two zeros, the type of bytes (8), how many sizes; these, big-endian; then bytes."""
+    """Read the MNIST format: two zeros, 8 (bytes), the number of dimensions; these, big-endian; the values."""
     with open_source(file) as source:
         start = source.stream.read(4)
         n_sizes = start[3] if start[:3] == b"\0\0\x08" and len(start) == 4 else 0
@@ -96,12 +97,12 @@ def _idx(file: Path) -> NDArray[np.uint8]:
         check_available(size, f"{file}: reading it")
         content = source.stream.read(size + 1)
     if not shape or size != len(content):
-        raise ValueError(f"{file} is no MNIST file of bytes, or is cut off or damaged. Fetch it again.")
+        raise ValueError(f"{file} is not an MNIST file of bytes, or is cut off or damaged. Fetch it again.")
     return np.frombuffer(content, np.uint8).reshape(shape)
 
 
 def _scene15(file: Path) -> Dataset:
-    """15 kinds of scenes as counts of 2,000 visual words (with a pyramid of 2 × 2)."""
+    """Scenes of 15 kinds, as counts of 2,000 visual words (with a 2 × 2 pyramid)."""
     with open_source(file) as source, open_npz(source) as archive:
         train, X, y = (archive.read(name) for name in ("is_train", "X", "y"))
     train, X = train.astype(bool), X.astype(np.float32)

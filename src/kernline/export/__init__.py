@@ -1,4 +1,4 @@
-"""Models out: for other programs, as ONNX, as C, and as plain tables of the curves."""
+"""Export models for other programs: as ONNX, as C, and as tables of the curves."""
 
 from .c_header import to_c
 from .curves import to_csv, to_json

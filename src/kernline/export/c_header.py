@@ -1,4 +1,4 @@
-"""Additive models as a C99 header: the tables, and a function from a row to its class. It needs nothing else."""
+"""Additive models as a C99 header without dependencies: the tables, and a function that predicts a row's class."""
 
 from __future__ import annotations
 
@@ -6,12 +6,10 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ..array_types import Array
+from ..array_types import Array, Numbers
 from ..encoding import TableTerm
 from ..estimators.additive import AdditiveSVC
 from ..io.atomic import replacing
@@ -20,19 +18,19 @@ from ..tables.pmsvm import LOG_SHIFT
 from .common import additive_model, ranks_of, rows_of, terms_of, weights_of
 
 
-def to_c(model: Any, path: str | os.PathLike[str], *, name: str | None = None) -> None:
+def to_c(model: AdditiveSVC, path: str | os.PathLike[str], *, name: str | None = None) -> None:
     """Write an additive model as a C99 header without dependencies.
 
     It defines ``int NAME_predict(const double *x, double *scores)``, which takes a row of NAME_N_FEATURES values and
-    returns the number of its class; ``NAME_labels`` has the classes as text. `scores`, of NAME_N_SCORES numbers, gets
-    what `decision_function` gives, and may be NULL. Compile without -ffast-math.
+    returns the number of its class; ``NAME_labels`` has the classes as text. `scores` points to NAME_N_SCORES numbers,
+    which receive the result of `decision_function`, or is NULL. Compile without -ffast-math.
 
     Parameters
     ----------
     model : fitted AdditiveSVC or AdditiveSVCCV
     path : where to write
     name : str or None, default=None
-        Begins every name in the header; None takes it from the file's.
+        Prefix of every name in the header; None: the name of the file.
 
     Examples
     --------
@@ -49,7 +47,7 @@ def to_c(model: Any, path: str | os.PathLike[str], *, name: str | None = None) -
     model = additive_model(model, "to_c")
     name = re.sub(r"\W", "_", Path(path).name.split(".")[0], flags=re.ASCII) if name is None else name
     if not re.fullmatch(r"[A-Za-z_]\w*", name, flags=re.ASCII):
-        raise ValueError(f"to_c: {name!r} cannot begin names in C. Pass name= with letters, digits and underscores.")
+        raise ValueError(f"to_c: {name!r} cannot begin a name in C. Pass name= with letters, digits and underscores.")
     with replacing(path) as file:
         for part in _parts(model, name):
             file.write(part.encode())
@@ -114,7 +112,7 @@ def _parts(model: AdditiveSVC, name: str) -> Iterator[str]:
 
 
 def _term_code(number: int, term: TableTerm, _: Array) -> str:
-    """Find the cell of a term, and add its scores."""
+    """The code that finds the cell of a term and adds its scores."""
     lines = []
     place = "0"
     for k, (axis, column) in enumerate(zip(term.axes, term.columns, strict=True)):
@@ -129,8 +127,8 @@ def _term_code(number: int, term: TableTerm, _: Array) -> str:
     return "\n".join([comment, *lines, f"    if ({found}) {add}", "  }", ""])
 
 
-def _table(kind: str, name: str, values: NDArray[Any]) -> Iterator[str]:
-    """An array, its numbers in base 16 so that not a bit is lost."""
+def _table(kind: str, name: str, values: Numbers) -> Iterator[str]:
+    """An array, with hexadecimal numbers, which are exact."""
     flat = values.ravel()
     yield f"static const {kind} {name}[{flat.size}] = {{\n"
     suffix = "f" if kind == "float" else ""
@@ -141,14 +139,14 @@ def _table(kind: str, name: str, values: NDArray[Any]) -> Iterator[str]:
 
 
 def _number(value: float) -> str:
-    """Infinity, past the last edge, as a number that no value reaches."""
+    """A number. Infinity, after the last edge, becomes the largest finite number."""
     if value == 0.0:
         return "0.0"
     return value.hex() if np.isfinite(value) else "0x1.fffffffffffffp+1023"
 
 
 def _quoted(text: str) -> str:
-    """A string of C: everything but plain letters, digits and spaces as octal bytes."""
+    """A string literal of C, with other characters than letters, digits, spaces and some signs as octal bytes."""
     plain = re.compile(rb"[A-Za-z0-9 _.,:;+-]")
     return '"' + "".join(chr(byte) if plain.match(bytes([byte])) else f"\\{byte:03o}" for byte in text.encode()) + '"'
 

@@ -1,9 +1,9 @@
-"""What the exporters share: which models they take, and the steps from a value to a score as plain arrays."""
+"""Shared by the exporters: the check of the model, and the steps from a value to a score as plain arrays."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +16,8 @@ from ..shapes import ShapeFunctions
 from ..tables import DenseTable
 
 
-def additive_model(model: Any, call: str) -> AdditiveSVC:
-    """The model, if it is a fitted sum of curves."""
+def additive_model(model: object, call: str) -> AdditiveSVC:
+    """Return the model if it is a fitted sum of curves, else raise."""
     if not isinstance(model, AdditiveSVC):
         raise ValueError(
             f"{call} takes AdditiveSVC and AdditiveSVCCV, whose models are curves; got {type(model).__name__}. "
@@ -29,7 +29,7 @@ def additive_model(model: Any, call: str) -> AdditiveSVC:
 
 @dataclass(frozen=True)
 class Ranks:
-    """Points of scale="rank", the same number for every feature: past the last, edges are infinite."""
+    """Points of scale="rank", the same number for every feature: missing edges are infinite."""
 
     edges: Array  # (n_features, n_edges)
     levels: Array
@@ -37,7 +37,7 @@ class Ranks:
 
 
 def rows_of(table: DenseTable) -> NDArray[np.float32]:
-    """φ of every code, (n_codes, width); zeros are not stored, so that code 0 adds nothing whatever its row is."""
+    """φ of every code, (n_codes, width); row 0 is zero, as the core does not store zeros, so that they add nothing."""
     rows = table.rows.copy()
     rows[0] = 0.0
     return rows
@@ -50,20 +50,20 @@ def weights_of(shapes: ShapeFunctions) -> NDArray[np.float32]:
 
 
 class ExportedTerm(NamedTuple):
-    """A table of scores beside the numbers: a row for each of its cells, (n_cells, n_problems)."""
+    """A term that is not a number, with a row of scores for each of its cells, (n_cells, n_problems)."""
 
     term: TableTerm
     scores: Array
 
 
 def terms_of(shapes: ShapeFunctions, call: str) -> list[ExportedTerm]:
-    """The terms besides numbers, which must be tables."""
+    """The terms other than numbers, which must be tables."""
     found = []
     for number, term in enumerate(shapes.encoder.terms):
         if not isinstance(term, TableTerm):
             raise ValueError(
-                f"{call} takes numbers and terms that are tables (TableTerm); the model has a term of kind "
-                f"{term.kind!r}. kernline.save writes any that is registered."
+                f"{call} exports numbers and terms that are tables (TableTerm); the model has a term of kind "
+                f"{term.kind!r}. kernline.save writes every registered term."
             )
         found.append(ExportedTerm(term, shapes.term_scores(number)))
     return found

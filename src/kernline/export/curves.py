@@ -1,9 +1,9 @@
-"""The shape functions as JSON or CSV: for every feature the values at which its curves bend, and what they are there.
+"""The shape functions as JSON or CSV: for every feature, the values at which its curves bend, and the scores there.
 
-Between these, curves are
-- "linear": straight. Of hats, but for the rounding to codes that comes first.
-- "steps": the score of the last value at or below x, where every code of a table has a value of its own.
-- "powers": of PmSVM, which has neither codes nor knots, listed at a hundred values.
+Between these values, curves are
+- "linear": straight, for hats, which first round values to codes.
+- "steps": constant up to the next value, for tables in which every code has its own value.
+- "powers": polynomials of a logarithm, for PmSVM, which has neither codes nor knots. A hundred values are listed.
 """
 
 from __future__ import annotations
@@ -14,36 +14,36 @@ import json
 import os
 from collections.abc import Iterator
 from itertools import pairwise, product
-from typing import Any
 
 import numpy as np
 
 from ..array_types import Array
 from ..encoding import Axis
 from ..encoding.terms import NumberTerm
+from ..estimators.additive import AdditiveSVC
 from ..io.atomic import replacing
 from ..shapes import ShapeFunctions
 from ..tables import DenseTable, PairTable, PowersTable
 from .common import ExportedTerm, additive_model, rows_of, terms_of
 
 
-def to_json(model: Any, path: str | os.PathLike[str]) -> None:
+def to_json(model: AdditiveSVC, path: str | os.PathLike[str]) -> None:
     """Write the curves of an additive model as JSON: classes, intercepts, and a list of features with their points.
 
-    "between" tells how to read between a feature's "values", in order; beyond their ends a curve stays as it is, or, if
-    the model "extrapolates", goes on straight.
+    "between" says how to interpolate between a feature's "values", which are in increasing order. Outside them, a curve
+    is constant, or, if the model "extrapolates", continues straight.
 
-    - "steps": a score holds from its value to the next.
-    - "linear": curves are straight. Where there are "codes", the model rounds x first, which moves a score by less than
-      a step of a code does: with u = (x − offset) · factor in float32, or interpolated from "edges" to "levels", within
-      [0, 1], and c the number of "thresholds" at or below u, it takes the x of "units"[c] instead.
-    - "powers": with the same u and l = ln(u + 0.05), the score is Σ_k powers[k] · l^k, and 0 where u is 0.
+    - "steps": a score is valid from its value up to the next one.
+    - "linear": curves are straight. If there are "codes", the model first rounds x, which changes a score by less than
+      one step of a code: with u = (x − offset) · factor in float32, or interpolated from "edges" to "levels", clipped
+      to [0, 1], and c the number of "thresholds" at or below u, it uses the x that belongs to "units"[c].
+    - "powers": with the same u and l = ln(u + 0.05), the score is Σ_k powers[k] · l^k, and 0 if u is 0.
 
-    "terms" are tables of scores besides these curves, for categories, missing values and pairs of features. Each has an
-    axis for every feature that it reads, and "scores" for every class, with the cells of the table row by row. On an
-    axis of "levels", a value has the position of the point that it equals; of "bins", of how many points are at or
-    below it; on an axis of kind "missing", NaN has position 0. Values without a position add nothing, and neither does
-    NaN to a curve. A feature that is a category has no "values".
+    "terms" are tables of scores in addition to these curves, for categories, missing values and pairs of features. Each
+    has an axis for every feature that it reads, and "scores" for every class, with the cells of the table row by row.
+    On an axis of kind "levels", a value has the position of the point that it equals; on one of kind "bins", the number
+    of points at or below it; on one of kind "missing", NaN has position 0. Values without a position add nothing, and
+    NaN adds nothing to a curve. A feature that is a category has no "values".
 
     >>> import json, os, tempfile
     >>> from sklearn.datasets import load_digits
@@ -76,12 +76,12 @@ def to_json(model: Any, path: str | os.PathLike[str]) -> None:
         file.write(json.dumps(described, ensure_ascii=False, indent=1).encode())
 
 
-def to_csv(model: Any, path: str | os.PathLike[str]) -> None:
-    """Write the curves of an additive model as CSV: a line a feature and value, a column a class.
+def to_csv(model: AdditiveSVC, path: str | os.PathLike[str]) -> None:
+    """Write the curves of an additive model as CSV: one line per feature and value, one column per class.
 
-    The first line after the names has the intercepts, with an empty feature and value. Between values, curves are
-    straight; where the column is called "from" instead, a score holds from there to the next value. `to_json` tells
-    more. Lines of categories ("= 2.0"), missing values ("missing") and pairs of features follow.
+    The first line after the header has the intercepts, with an empty feature and value. Between values, curves are
+    straight; if the second column is called "from", a score is valid from there up to the next value. `to_json` writes
+    more details. Categories ("= 2.0"), missing values ("missing") and pairs of features follow.
 
     >>> import os, tempfile
     >>> from sklearn.datasets import load_digits
@@ -109,31 +109,31 @@ def to_csv(model: Any, path: str | os.PathLike[str]) -> None:
         file.write(text.getvalue().encode())
 
 
-def _names_of_problems(model: Any) -> list[str]:
-    """The class that a positive score speaks for."""
+def _names_of_problems(model: AdditiveSVC) -> list[str]:
+    """The class of a positive score, for each binary problem."""
     return [str(name) for name in (model.classes_ if model.classes_.size > 2 else model.classes_[1:]).tolist()]
 
 
 def _between(shapes: ShapeFunctions) -> str:
-    """How curves go on between their points."""
+    """How to interpolate between the points of curves."""
     if isinstance(shapes.table, PowersTable):
         return "powers"
     return "steps" if isinstance(shapes.table, DenseTable) else "linear"
 
 
 def _codes(shapes: ShapeFunctions) -> dict[str, list[float]] | None:
-    """How u is rounded before the curve is read, where the points do not tell."""
+    """How u is rounded to codes, unless every code is a point."""
     if shapes.encoder.grid is None or _between(shapes) == "steps":
         return None
     return {"thresholds": shapes.encoder.thresholds.tolist(), "units": shapes.encoder.grid.values.tolist()}
 
 
-def _unit_of(shapes: ShapeFunctions, j: int) -> dict[str, Any]:
-    """How x of feature j becomes u, and PmSVM's coefficients; nothing where x itself is enough."""
+def _unit_of(shapes: ShapeFunctions, j: int) -> dict[str, object]:
+    """How x of feature j becomes u, and PmSVM's coefficients; empty if the points are enough."""
     encoder, between = shapes.encoder, _between(shapes)
     if between == "steps" or (between == "linear" and encoder.grid is None):
         return {}
-    powers = {"powers": shapes.weights[:, j].tolist()} if between == "powers" else {}
+    powers: dict[str, object] = {"powers": shapes.weights[:, j].tolist()} if between == "powers" else {}
     number = encoder.number(j)
     if number is None:
         return {}
@@ -143,7 +143,7 @@ def _unit_of(shapes: ShapeFunctions, j: int) -> dict[str, Any]:
     return powers | {"offset": number.offset, "factor": number.factor}
 
 
-def _curves(model: Any) -> Iterator[tuple[str, Array, Array]]:
+def _curves(model: AdditiveSVC) -> Iterator[tuple[str, Array, Array]]:
     """Name, values and scores (n_values, n_problems) of every feature."""
     shapes: ShapeFunctions = model.shapes_
     for j in range(shapes.n_features):
@@ -155,13 +155,13 @@ def _curves(model: Any) -> Iterator[tuple[str, Array, Array]]:
         yield _name(model, j), values, scores
 
 
-def _name(model: Any, j: int) -> str:
+def _name(model: AdditiveSVC, j: int) -> str:
     names = getattr(model, "feature_names_in_", None)
     return str(names[j]) if names is not None else str(j)
 
 
-def _described(model: Any, exported: ExportedTerm) -> dict[str, Any]:
-    """A term as JSON has it."""
+def _described(model: AdditiveSVC, exported: ExportedTerm) -> dict[str, object]:
+    """A term for JSON."""
     term, scores = exported
     axes = [{"kind": axis.kind, "points": axis.points.tolist()} for axis in term.axes]
     names = [_name(model, j) for j in term.columns]
@@ -169,7 +169,7 @@ def _described(model: Any, exported: ExportedTerm) -> dict[str, Any]:
 
 
 def _texts(axis: Axis) -> list[str]:
-    """What CSV calls the positions on an axis."""
+    """The positions on an axis, as text for CSV."""
     if axis.kind == "missing":
         return ["missing"]
     points = [repr(point) for point in axis.points.tolist()]
@@ -180,10 +180,10 @@ def _texts(axis: Axis) -> list[str]:
 
 
 def _steps(shapes: ShapeFunctions, number: NumberTerm) -> tuple[Array, Array]:
-    """Where each code of a number begins, and its scores."""
+    """The value at which each code of a number begins, and its scores."""
     thresholds = shapes.encoder.thresholds
     below = np.nextafter(thresholds, np.float32(0.0))
-    # u is rounded to float32, so that a code begins half a digit of that below its threshold, and a trifle above this.
+    # u is rounded to float32, so a code begins half a float32 step below its threshold, and slightly above this.
     begins = np.append(0.0, np.float64(0.5 + 1e-12) * thresholds + np.float64(0.5) * below)
     values = number.values_at(begins)
     assert isinstance(shapes.table, DenseTable)
@@ -192,7 +192,7 @@ def _steps(shapes: ShapeFunctions, number: NumberTerm) -> tuple[Array, Array]:
 
 
 def _bends(shapes: ShapeFunctions, number: NumberTerm) -> tuple[Array, Array]:
-    """Values of a number, in order: the knots, or a hundred where there are no codes; and their scores."""
+    """Values of a number in order (the knots, or a hundred if there are no codes), and their scores."""
     encoder = shapes.encoder
     if not encoder.clips:
         values = np.array([0.0, 1.0])

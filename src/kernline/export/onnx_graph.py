@@ -1,46 +1,54 @@
-"""Models as ONNX graphs, for runtimes in other languages. Codes are found in float64, as the core does: one off by a
-rounding would move a score by more than all other roundings together.
+"""Models as ONNX graphs, for runtimes in other languages.
+
+Codes are computed in float64, as in the core: a wrong code would change a score by more than all other rounding errors.
 """
 
 from __future__ import annotations
 
 import importlib
 import os
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, DTypeLike
 from sklearn.utils.validation import check_is_fitted
 
-from ..array_types import Array, is_sparse
+from ..array_types import Array, Indices, Labels, Numbers, is_sparse
 from ..encoding import Axis, TableTerm
 from ..estimators.additive import AdditiveSVC
 from ..estimators.budgeted import BudgetedSVC
 from ..estimators.nystrom import NystromSVC
 from ..io.atomic import replacing
 from ..shapes import ShapeFunctions
-from ..tables import DenseTable, PowersTable
+from ..tables import DenseTable, PairTable, PowersTable
 from ..tables.pmsvm import LOG_SHIFT
 from .common import ranks_of, rows_of, terms_of, weights_of
+
+if TYPE_CHECKING:
+    import onnx
+
+    Classifier = AdditiveSVC | NystromSVC | BudgetedSVC
 
 _OPSET, _IR = 17, 8
 _KINDS = ("rbf", "poly", "sigmoid")
 
 
-def to_onnx(model: Any, path: str | os.PathLike[str], *, input_type: Literal["float32", "float64"] = "float64") -> None:
+def to_onnx(
+    model: Classifier, path: str | os.PathLike[str], *, input_type: Literal["float32", "float64"] = "float64"
+) -> None:
     """Write a classifier as an ONNX graph with the input "X" and the outputs "label" and "scores".
 
-    AdditiveSVC of every kernel and approximation, NystromSVC with kernel "rbf", "poly" or "sigmoid", and BudgetedSVC.
-    Values beyond the training range count as its ends, as they do here; rows are dense. "scores" is what
-    `decision_function` gives. Needs the package onnx: ``pip install 'kernline[onnx]'``.
+    Supported are AdditiveSVC with every kernel and approximation, NystromSVC with kernel "rbf", "poly" or "sigmoid",
+    and BudgetedSVC. Rows are dense. Values outside the training range are clipped, as in `predict`. "scores" is the
+    result of `decision_function`. Requires the package onnx: ``pip install 'kernline[onnx]'``.
 
     Parameters
     ----------
     model : fitted classifier
     path : where to write
     input_type : {"float64", "float32"}, default="float64"
-        Type of the rows that the graph takes. Scores of float32 rows are those that `decision_function` gives for the
-        rows after rounding to float32.
+        Number type of the input. Scores of float32 rows are those that `decision_function` returns for the rows
+        rounded to float32.
 
     Examples
     --------
@@ -67,8 +75,8 @@ def to_onnx(model: Any, path: str | os.PathLike[str], *, input_type: Literal["fl
         scores = _budgeted(graph, x, model)
     else:
         raise ValueError(
-            f"to_onnx takes AdditiveSVC, AdditiveSVCCV, NystromSVC and BudgetedSVC; got {type(model).__name__}. Of a "
-            "pipeline, export the last step, and repeat the others where the graph is run."
+            f"to_onnx takes AdditiveSVC, AdditiveSVCCV, NystromSVC and BudgetedSVC; got {type(model).__name__}. For a "
+            "pipeline, export the last step, and apply the other steps before the graph."
         )
     content = graph.finish(model, graph("Add", scores, model.intercept_), np.dtype(input_type))
     with replacing(path) as file:
@@ -76,35 +84,35 @@ def to_onnx(model: Any, path: str | os.PathLike[str], *, input_type: Literal["fl
 
 
 class _Graph:
-    """Nodes and constants, called by the name of the operation: the result's name is returned."""
+    """Nodes and constants. A call adds a node and returns the name of its result."""
 
     def __init__(self) -> None:
         try:
             self.onnx = importlib.import_module("onnx")
         except ImportError as error:
             raise ImportError("to_onnx needs the package onnx: pip install 'kernline[onnx]'.") from error
-        self.nodes: list[Any] = []
-        self.constants: list[Any] = []
+        self.nodes: list[onnx.NodeProto] = []
+        self.constants: list[onnx.TensorProto] = []
 
-    def __call__(self, operation: str, *inputs: Any, **attributes: Any) -> str:
+    def __call__(self, operation: str, *inputs: str | ArrayLike, **attributes: int) -> str:
         names = [value if isinstance(value, str) else self.constant(value) for value in inputs]
         output = f"v{len(self.nodes)}"
         self.nodes.append(self.onnx.helper.make_node(operation, names, [output], **attributes))
         return output
 
-    def constant(self, value: Any) -> str:
+    def constant(self, value: ArrayLike) -> str:
         name = f"c{len(self.constants)}"
         self.constants.append(self.onnx.numpy_helper.from_array(np.asarray(value), name))
         return name
 
-    def type_of(self, dtype: Any) -> int:
+    def type_of(self, dtype: DTypeLike) -> int:
         return int(self.onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
 
-    def cast(self, value: str, dtype: Any) -> str:
+    def cast(self, value: str, dtype: DTypeLike) -> str:
         return self("Cast", value, to=self.type_of(dtype))
 
-    def finish(self, model: Any, scores: str, input_dtype: np.dtype[Any]) -> bytes:
-        """The bytes of the model, with the label of the highest score."""
+    def finish(self, model: Classifier, scores: str, input_dtype: DTypeLike) -> bytes:
+        """Add the label of the highest score, and return the bytes of the model."""
         classes = _labels(model.classes_)
         if classes.size == 2:
             scores = self("Squeeze", scores, np.array([1]))
@@ -115,7 +123,7 @@ class _Graph:
         self.nodes.append(make.make_node("Gather", [self.constant(classes), best], ["label"]))
         self.nodes.append(make.make_node("Identity", [scores], ["scores"]))
         label_type = self.onnx.TensorProto.STRING if classes.dtype == object else self.type_of(classes.dtype)
-        shape: list[Any] = ["n"] if classes.size == 2 else ["n", classes.size]
+        shape: list[str | int] = ["n"] if classes.size == 2 else ["n", classes.size]
         graph = make.make_graph(
             self.nodes,
             type(model).__name__,
@@ -132,8 +140,8 @@ class _Graph:
         return bytes(made.SerializeToString())
 
 
-def _labels(classes: NDArray[Any]) -> NDArray[Any]:
-    """Classes in a type that ONNX has: numbers, booleans, or text as objects."""
+def _labels(classes: Labels) -> Labels:
+    """Classes in a type of ONNX: numbers, booleans, or text as objects."""
     if classes.dtype.kind in "biuf":
         return classes
     if not all(isinstance(label, str) for label in classes.tolist()):
@@ -141,8 +149,8 @@ def _labels(classes: NDArray[Any]) -> NDArray[Any]:
     return classes.astype(object)
 
 
-def _search(graph: _Graph, value: str, sorted_flat: NDArray[Any], n: int, base: NDArray[np.int64]) -> str:
-    """The largest k below n with sorted[k] <= value, or 0, by halving; a column's n entries begin at its `base`."""
+def _search(graph: _Graph, value: str, sorted_flat: Numbers, n: int, base: Indices) -> str:
+    """The largest k < n with sorted[k] <= value, or 0, by bisection; a column's n entries begin at its `base`."""
     at = graph("Mul", graph.cast(value, np.int64), np.int64(0))
     step = 1 << max(0, n - 1).bit_length()
     while (step := step // 2) > 0:
@@ -167,7 +175,7 @@ def _units(graph: _Graph, x: str, shapes: ShapeFunctions) -> str:
 
 
 def _additive(graph: _Graph, x: str, shapes: ShapeFunctions) -> str:
-    """Σ_j φ(u_j) · W_j as one product of matrices."""
+    """Σ_j φ(u_j) · W_j as one matrix product."""
     encoder, width = shapes.encoder, shapes.weights.shape[2]
     u = _units(graph, x, shapes)
     low, high = (0.0, 1.0) if encoder.clips else (-1e18, 1e18)
@@ -180,6 +188,7 @@ def _additive(graph: _Graph, x: str, shapes: ShapeFunctions) -> str:
         if isinstance(shapes.table, DenseTable):
             vectors = graph("Gather", rows_of(shapes.table), code)
         else:
+            assert isinstance(shapes.table, PairTable)
             vectors = _hats(graph, code, shapes.table)
     elif isinstance(shapes.table, PowersTable):
         vectors = _powers(graph, u, width)
@@ -193,7 +202,7 @@ def _additive(graph: _Graph, x: str, shapes: ShapeFunctions) -> str:
 
 
 def _term(graph: _Graph, x: str, term: TableTerm, scores: Array) -> str:
-    """The row of `scores` that the values of the term's columns choose; zeros where they choose none."""
+    """The row of `scores` for the values of the term's columns; zeros if they are in no cell."""
     place, found = "", ""
     for axis, j in zip(term.axes, term.columns, strict=True):
         at, hit = _position(graph, graph("Gather", x, np.int64(j), axis=1), axis)
@@ -215,8 +224,8 @@ def _position(graph: _Graph, value: str, axis: Axis) -> tuple[str, str]:
     return at, graph("Not", is_nan)
 
 
-def _hats(graph: _Graph, code: str, table: Any) -> str:
-    """max(0, 1 − |code/S − k|) for every knot k, exact as S is a power of two; code 0 is not stored and has none."""
+def _hats(graph: _Graph, code: str, table: PairTable) -> str:
+    """max(0, 1 − |code/S − k|) for every knot k, exact as S is a power of two; zeros for code 0."""
     code = graph("Unsqueeze", graph.cast(code, np.float32), np.array([2]))
     distance = graph(
         "Abs", graph("Sub", graph("Mul", code, np.float32(1.0 / table.steps)), np.arange(table.width, dtype=np.float32))
@@ -225,7 +234,7 @@ def _hats(graph: _Graph, code: str, table: Any) -> str:
 
 
 def _powers(graph: _Graph, u: str, width: int) -> str:
-    """PmSVM's 1, l, l², …, with l = ln(u + 0.05), of what is not zero."""
+    """PmSVM's 1, l, l², …, with l = ln(u + 0.05); zeros if u is zero."""
     logarithm = graph("Log", graph("Add", graph.cast(u, np.float64), np.float64(LOG_SHIFT)))
     column = graph("Unsqueeze", graph.cast(logarithm, np.float32), np.array([2]))
     powers = graph("Pow", column, np.arange(width, dtype=np.float32))
@@ -237,7 +246,7 @@ def _landmarks(graph: _Graph, x: str, model: NystromSVC) -> str:
     if kernel.kind not in _KINDS:
         raise ValueError(
             f"to_onnx: NystromSVC is exported with kernel 'rbf', 'poly' and 'sigmoid'; got {model.kernel!r:.80}. "
-            "kernline.save writes any."
+            "kernline.save writes models with any kernel."
         )
     landmarks = np.asarray(points.X.toarray() if is_sparse(points.X) else points.X, dtype=np.float64)
     if kernel.kind == "rbf":
@@ -250,7 +259,7 @@ def _landmarks(graph: _Graph, x: str, model: NystromSVC) -> str:
 
 
 def _budgeted(graph: _Graph, x: str, model: BudgetedSVC) -> str:
-    x = graph.cast(graph.cast(x, np.float32), np.float64)  # the core takes rows in float32
+    x = graph.cast(graph.cast(x, np.float32), np.float64)  # the core computes with float32 rows
     vectors = model.support_vectors_.astype(np.float64)
     center = vectors.mean(axis=0) if len(vectors) else np.zeros(vectors.shape[1])
     problem = np.repeat(np.arange(model.n_support_.size), model.n_support_)
@@ -260,7 +269,7 @@ def _budgeted(graph: _Graph, x: str, model: BudgetedSVC) -> str:
 
 
 def _rbf(graph: _Graph, x: str, landmarks: Array, center: Array, gamma: float) -> str:
-    """exp(−γ ‖x − b‖²), both moved by the center, so that no digits are lost far from the origin."""
+    """exp(−γ ‖x − b‖²), both relative to the center, so that no digits are lost far from the origin."""
     moved = graph("Sub", x, center)
     landmarks = landmarks - center
     norms = graph("ReduceSum", graph("Mul", moved, moved), np.array([1]), keepdims=1)

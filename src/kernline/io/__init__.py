@@ -1,6 +1,23 @@
-"""Data in and out: files of the usual formats, plain or compressed, to what the estimators take, and back."""
+"""Data files of the usual formats, plain or compressed: read them as arrays for the estimators, and write them.
 
-from .reading import FORMATS, TABLES, Data, format_of, read
+Formats register themselves when their files are imported. `register_format` adds one from another package.
+"""
+
+from . import arrays, arrow, delimited, svmlight  # noqa: F401
+from .formats import FORMATS, BadLines, Data, Format, ReadSettings, format_of, register_format
+from .reading import read
+from .streams import Source
 from .writing import write
 
-__all__ = ["FORMATS", "TABLES", "Data", "format_of", "read", "write"]
+__all__ = [
+    "FORMATS",
+    "BadLines",
+    "Data",
+    "Format",
+    "ReadSettings",
+    "Source",
+    "format_of",
+    "read",
+    "register_format",
+    "write",
+]

@@ -2,7 +2,7 @@
 
 The content goes to a temporary file in the same folder, which is renamed over the target once all of it is on the disk.
 Pipes, devices and files that are already open (/dev/stdout, /dev/fd/3, the file that standard output was redirected to)
-cannot be replaced: they are written to as they are.
+cannot be replaced: they are written in place.
 """
 
 from __future__ import annotations
@@ -15,13 +15,12 @@ import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
-fcntl: Any
 try:
     import fcntl
 except ImportError:  # Windows
-    fcntl = None
+    fcntl = None  # type: ignore[assignment]
 
 PathLike = str | os.PathLike[str]
 
@@ -38,7 +37,7 @@ def replacing(path: PathLike) -> Iterator[BinaryIO]:
     """Open a file that replaces `path` when the block ends; after an error, the old file is unchanged.
 
     The new file has the permissions of the old one. A read-only file is not replaced: PermissionError. An OSError in
-    the block that names no file, such as that of a full disk, is given this one's name.
+    the block that names no file, such as that of a full disk, gets the name of this one.
     """
     with _errors_of(path):
         number = open_descriptor(path)
@@ -57,7 +56,7 @@ def replacing(path: PathLike) -> Iterator[BinaryIO]:
 
 
 def check_writable(path: PathLike) -> None:
-    """Raise the OSError that writing to `path` would raise, as far as it can be known without its content."""
+    """Raise the OSError that writing to `path` would raise, as far as it can be known beforehand."""
     number = open_descriptor(path)
     if number is not None:
         _check_descriptor(path, number)
@@ -100,7 +99,7 @@ def _descriptor_folders() -> set[str]:
 
 
 def _duplicate(number: int) -> BinaryIO:
-    """Write where the descriptor stands, as a shell's >> wants it; opening its path would begin at 0."""
+    """Write at the position of the descriptor, as >> of a shell requires; opening its path would begin at 0."""
     for stream in (sys.stdout, sys.stderr):
         if stream is not None:
             stream.flush()
@@ -122,7 +121,7 @@ def _check_replaceable(path: PathLike, target: str) -> None:
         before = os.stat(target)
     except (FileNotFoundError, NotADirectoryError):
         return
-    # A file without any write bit is meant to stay, also where root could write to it.
+    # A file without any write bit is protected, even if root could write to it.
     if not before.st_mode & 0o222 or not os.access(target, os.W_OK):
         raise PermissionError(
             f"{path} exists and is read-only (mode {stat.S_IMODE(before.st_mode):04o}). Make it writable (chmod u+w), "
@@ -131,7 +130,7 @@ def _check_replaceable(path: PathLike, target: str) -> None:
 
 
 def _check_folder(path: PathLike, target: str) -> None:
-    """Create a file and remove it: this also finds read-only file systems and full ones."""
+    """Create a file and remove it: this also detects read-only and full file systems."""
     folder = os.path.dirname(target)
     if not os.path.isdir(folder):
         where = folder if os.path.islink(path) else os.path.dirname(os.fspath(path))
@@ -211,7 +210,7 @@ def _create(target: str, before: os.stat_result | None) -> tuple[str, int]:
             raise
         if _lock(number) is not False and os.fstat(number).st_nlink:
             break
-        os.close(number)  # another process took it for a stale one before it was locked
+        os.close(number)  # another process removed it as stale before it was locked
         _unfinished.discard(temporary)
     if before is not None:
         _copy_permissions(number, before)
@@ -219,7 +218,7 @@ def _create(target: str, before: os.stat_result | None) -> tuple[str, int]:
 
 
 def _remove_stale(folder: str, name: str) -> None:
-    """Remove temporary files whose lock nobody holds: their writer was killed."""
+    """Remove temporary files that are not locked: their writer was killed."""
     pattern = re.compile(re.escape(name) + r"\.[0-9a-f]{8}\.tmp")
     with suppress(OSError):
         for entry in os.listdir(folder):
@@ -238,7 +237,7 @@ def _remove_if_stale(temporary: str) -> None:
 
 
 def _lock(number: int) -> bool | None:
-    """Whether this process now holds the lock of an open file; None where the file system has no locks."""
+    """Whether this process now holds the lock of an open file; None if the file system does not support locks."""
     if fcntl is None:
         return None
     try:
@@ -251,7 +250,7 @@ def _lock(number: int) -> bool | None:
 
 
 def _copy_permissions(number: int, before: os.stat_result) -> None:
-    """Give the new file the owner and the mode of the old one; the owner only where the system allows it."""
+    """Give the new file the owner and the mode of the old one; the owner only if the system allows it."""
     if not hasattr(os, "fchown"):  # Windows
         return
     mode = stat.S_IMODE(before.st_mode) & 0o777
@@ -259,7 +258,7 @@ def _copy_permissions(number: int, before: os.stat_result) -> None:
         os.fchown(number, -1, before.st_gid)
     with suppress(OSError):
         os.fchown(number, before.st_uid, -1)
-    if os.fstat(number).st_gid != before.st_gid:  # what one group was allowed is not for another
+    if os.fstat(number).st_gid != before.st_gid:  # permissions of one group do not apply to another
         mode &= 0o707 | (mode & 0o007) << 3
     with suppress(PermissionError):  # file systems without modes
         os.fchmod(number, mode)

@@ -1,4 +1,4 @@
-"""Damaged files: whatever error the library that parses a file raises, `read` raises a ValueError that names it."""
+"""Damaged files: errors of the library that parses a file become a ValueError that names the file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CSV and TSV by pyarrow: features are numbers, the target is any text. A first line with numbers in it is data."""
+"""CSV and TSV, by pyarrow: features are numbers, the target is any text."""
 
 from __future__ import annotations
 
@@ -7,46 +7,56 @@ import re
 from bisect import bisect_right
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import partial
 from operator import itemgetter
-from typing import Any
+from typing import TYPE_CHECKING, BinaryIO
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ..array_types import Labels
 from ..memory import check_available
-from .arrow import REMEDY, Table, TableOptions, arrow_buffer, pyarrow
+from .formats import Data, Format, ReadSettings, register_format
 from .labels import NUMBER, labels_of
 from .lines import LineBlock, line_blocks, open_quotes
 from .streams import Source
+from .table import REMEDY, Table, arrow_buffer, pyarrow, read_table
+from .table_writing import write_table
+
+if TYPE_CHECKING:
+    from .arrow_types import BatchWriter, Column, InvalidRow, Schema
 
 _LONGEST_HEADER = 1 << 26
-# pyarrow takes about 10 KB for each column it converts at a time, however few the rows.
+# pyarrow needs about 10 KB for each column that it converts at a time, however few the rows.
 _COLUMNS_AT_ONCE = 10_000
-# Its name, its values in a block and what the parser takes for it.
+# Memory per column: its name, its values in a block, and what the parser needs.
 _COLUMN_BYTES = 4_000.0
 _REPLACED = "\ufffd"
 
 
 class DelimitedTable(Table):
-    """A table in which all is text. `named`: whether the first line has the columns' names."""
+    """A table of text. `named`: whether the first line has the names of the columns."""
 
-    def __init__(self, source: Source, delimiter: str, options: TableOptions) -> None:
-        self.source, self.delimiter, self.options = source, delimiter, options
+    def __init__(self, source: Source, delimiter: str, settings: ReadSettings) -> None:
+        self.source, self.delimiter, self.settings = source, delimiter, settings
+        self.bad_lines = settings.bad_lines
         first_line = source.stream.readline(_LONGEST_HEADER).removeprefix(b"\xef\xbb\xbf")
         names = self._fields(first_line)
-        self.named = _are_names(names, options) if options.header == "auto" else options.header
+        self.named = _are_names(names, settings) if settings.header == "auto" else settings.header
         self.names = names if self.named else [str(j) for j in range(len(names))]
         self.start = b"" if self.named else first_line
-        self.dropped: list[int] = []  # of each row of a block that the parser left out, the rows it had kept before
-        self.bad_rows: list[tuple[int, str]] = []  # some of a block, by number, with the first
+        # For each row of a block that the parser dropped, the number of rows that it kept before.
+        self.dropped: list[int] = []
+        # Some bad rows of a block, with the first one of each column: number and error.
+        self.bad_rows: list[tuple[int, str]] = []
         try:
-            super().__init__(source.name, self.names, options)
+            super().__init__(source.name, self.names, settings)
         except ValueError as error:
             self._hint(error)
             raise
 
-    def y(self) -> NDArray[Any] | None:
-        """The target: numbers if all are, else text."""
+    def y(self) -> Labels | None:
+        """The target: numbers if all labels are numbers, else text."""
         if self.target is None:
             return None
         texts = [text for column in self.labels for text in column.to_pylist()]
@@ -54,11 +64,11 @@ class DelimitedTable(Table):
             raise ValueError(f"{self.name}: the target column {self.target!r} lacks {n_missing} of its values.")
         return labels_of(texts)
 
-    def batches(self) -> Iterator[Sequence[Any]]:
+    def batches(self) -> Iterator[Sequence[Column]]:
         """Columns of some rows at a time.
 
-        Each block of whole lines is parsed on its own: nothing of pyarrow's reads ahead, in a thread or else, and the
-        line of a row is found in its block.
+        Each block of whole lines is parsed by itself, so that pyarrow does not read ahead in a thread, and the line of
+        a row can be found in its block.
         """
         pa = pyarrow("CSV")
         for lines in line_blocks(self.name, self.source.stream, self.start, first=1 + int(self.named)):
@@ -72,9 +82,9 @@ class DelimitedTable(Table):
                 if f"{self.name}:1:" in str(explained):
                     self._hint(explained)
                 raise explained from error
-            if self.bad_rows and not self.first_error:
+            if self.bad_rows and not self.bad_lines.first:
                 row, message = min(self.bad_rows, key=itemgetter(0))  # the first column of several, as min is stable
-                self.first_error = f"{self.name}:{block.line(row)}: {message}"
+                self.bad_lines.report(f"{self.name}:{block.line(row)}: {message}", n_lines=0)  # already counted
             yield columns
 
     def _fields(self, line: bytes) -> list[str]:
@@ -83,7 +93,7 @@ class DelimitedTable(Table):
         if len(line) == _LONGEST_HEADER:
             raise ValueError(f"{place}: line of more than {_LONGEST_HEADER >> 20} MB")
         if line.startswith((b"\xff\xfe", b"\xfe\xff")) or b"\0" in line:
-            raise ValueError(f"{place}: expected names or numbers of columns in UTF-8, found UTF-16 or no text at all.")
+            raise ValueError(f"{place}: expected names or numbers of columns in UTF-8, found UTF-16 or binary data.")
         if b"\r" in line.rstrip(b"\r\n"):
             raise ValueError(f"{place}: a line ends in \\r alone. Convert line ends to \\n first.")
         n_columns = line.count(self.delimiter.encode()) + 1
@@ -97,10 +107,8 @@ class DelimitedTable(Table):
         return [field.strip() for field in fields]
 
     def _hint(self, error: ValueError) -> None:
-        if not self.named and self.options.header == "auto":
-            error.add_note(
-                "Line 1 has numbers in it and was taken for data. Pass header=True (--header) if it has names."
-            )
+        if not self.named and self.settings.header == "auto":
+            error.add_note("Line 1 contains numbers and was read as data. Pass header=True (--header) if it has names.")
 
     def _closed(self, block: LineBlock) -> LineBlock:
         """The block, without lines in which a quote is left open."""
@@ -108,32 +116,31 @@ class DelimitedTable(Table):
         if not bad:
             return block
         message = f"{self.name}:{block.line_at(bad[0].start)}: a quoted field is not closed on its line"
-        if not self.options.skip:
-            raise ValueError(f"{message}. Remove the quote; line breaks in fields are not supported.")
-        self.n_skipped += len(bad)
-        self.first_error = self.first_error or message
+        if not self.bad_lines.skips:
+            message += ". Remove the quote; line breaks in fields are not supported."
+        self.bad_lines.report(message, len(bad))
         text = bytearray(block.text)
         for line in reversed(bad):
             del text[line]
         return replace(block, text=bytes(text))
 
-    def _parsed(self, block: LineBlock) -> list[Any]:
-        """The columns of a block that are wanted."""
-        # Where rows are skipped, bytes that are no UTF-8 become _REPLACED, which makes a row a bad one.
-        text = block.text.decode(errors="replace").encode() if self.options.skip else block.text
-        columns: list[Any] = []
+    def _parsed(self, block: LineBlock) -> list[Column]:
+        """The wanted columns of a block."""
+        # If bad rows are skipped, bytes that are not UTF-8 become _REPLACED, which makes the row a bad one.
+        text = block.text.decode(errors="replace").encode() if self.bad_lines.skips else block.text
+        columns: list[Column] = []
         for begin in range(0, len(self.wanted), _COLUMNS_AT_ONCE):
             columns += self._converted(text, self.wanted[begin : begin + _COLUMNS_AT_ONCE])
-        return self._good_rows(columns) if self.options.skip else self._finite(columns, block)
+        return self._good_rows(columns) if self.bad_lines.skips else self._finite(columns, block)
 
-    def _converted(self, text: bytes, wanted: list[str]) -> list[Any]:
-        """Some columns of a block: text, and numbers if rows with others are not to be skipped."""
+    def _converted(self, text: bytes, wanted: list[str]) -> list[Column]:
+        """Some columns of a block: the target as text, the features as numbers, or as text if bad rows are skipped."""
         pa, arrow_csv = pyarrow("CSV"), pyarrow("CSV", "pyarrow.csv")
-        skips = self.options.skip
+        skips = self.bad_lines.skips
         number = pa.string() if skips else pa.float64()
         types = {name: pa.string() if name == self.target else number for name in wanted}
         self.dropped, self.bad_rows = [], []
-        # In one thread, or errors would not tell the row.
+        # In one thread, or errors would not name the row.
         table = arrow_csv.read_csv(
             pa.BufferReader(arrow_buffer(text)),
             arrow_csv.ReadOptions(use_threads=False, block_size=len(text) + 1, column_names=self.names),
@@ -142,35 +149,37 @@ class DelimitedTable(Table):
         )
         return [column.combine_chunks() for column in table.columns]
 
-    def _drop(self, row: Any) -> str:
-        """Leave out a row that has too few or too many fields."""
+    def _drop(self, row: InvalidRow) -> str:
+        """Drop a row that has too few or too many fields."""
         if not self.dropped:
             message = f"expected {row.expected_columns} columns, found {row.actual_columns}"
             self.bad_rows.append((row.number - 1, message))
         self.dropped.append(row.number - 1 - len(self.dropped))
         return "skip"
 
-    def _finite(self, columns: list[Any], block: LineBlock) -> list[Any]:
-        """Columns, if none of their values is too large to be held."""
+    def _finite(self, columns: list[Column], block: LineBlock) -> list[Column]:
+        """The columns, if none of their values is too large for the number type."""
         for name, column in zip(self.wanted, columns, strict=True):
-            rows: Any = [] if name == self.target else np.flatnonzero(self._overflows(column))
+            if name == self.target:
+                continue
+            rows = np.flatnonzero(self._overflows(column))
             if len(rows):
-                value = column[int(rows[0])].as_py()
-                what = "not a finite number" if np.isinf(value) else f"too large for {self.options.dtype}"
+                value = float(column[int(rows[0])].as_py())
+                what = "not a finite number" if np.isinf(value) else f"too large for {self.settings.dtype}"
                 raise ValueError(f"{self.name}:{block.line(int(rows[0]))}: column {name!r} holds {value}, {what}.")
         return columns
 
-    def _overflows(self, numbers: Any) -> NDArray[np.bool_]:
-        """Which numbers are infinite in the type that is wanted."""
+    def _overflows(self, numbers: Column) -> NDArray[np.bool_]:
+        """Which numbers are infinite in the number type of X."""
         with np.errstate(over="ignore"):
-            return np.isinf(numbers.to_numpy(zero_copy_only=False).astype(self.options.dtype, copy=False))
+            return np.isinf(numbers.to_numpy(zero_copy_only=False).astype(self.settings.dtype, copy=False))
 
-    def _good_rows(self, texts: list[Any]) -> list[Any]:
-        """Rows with a target, whose features are numbers, which they become, or missing."""
+    def _good_rows(self, texts: list[Column]) -> list[Column]:
+        """The rows that have a target and whose features are numbers or missing, with these as numbers."""
         pa, compute = pyarrow("CSV"), pyarrow("CSV", "pyarrow.compute")
         missing = pa.array(pyarrow("CSV", "pyarrow.csv").ConvertOptions().null_values)
         good = np.ones(len(texts[0]), dtype=bool)
-        columns = []
+        columns: list[Column] = []
         for name, column in zip(self.wanted, texts, strict=True):
             if name == self.target:
                 is_bad = compute.or_(compute.equal(column, ""), compute.match_substring(column, _REPLACED))
@@ -185,10 +194,10 @@ class DelimitedTable(Table):
                 columns.append(numbers)
             if bad.any():
                 row = int(bad.argmax())
-                message = f"column {name!r} holds {column[row].as_py()[:40]!r}"
+                message = f"column {name!r} holds {str(column[row].as_py())[:40]!r}"
                 self.bad_rows.append((row + bisect_right(self.dropped, row), message))
             good &= ~bad
-        self.n_skipped += len(self.dropped) + int(np.count_nonzero(~good))
+        self.bad_lines.n_skipped += len(self.dropped) + int(np.count_nonzero(~good))
         kept = pa.array(good)
         return [column.filter(kept) for column in columns]
 
@@ -204,12 +213,38 @@ class DelimitedTable(Table):
             name = self.names[int(column.group(1))]
             return f"{place}: column {name!r} holds {value.group(1)[:40]!r}, not a number. {REMEDY}"
         if column and "invalid UTF8" in message:
-            return f"{place}: column {self.names[int(column.group(1))]!r} holds bytes that are no UTF-8."
+            return f"{place}: column {self.names[int(column.group(1))]!r} holds bytes that are not UTF-8."
         return f"{place}: {message[:200]}"
 
 
-def _are_names(fields: list[str], options: TableOptions) -> bool:
-    """Whether a first line has names: it has no number in it, or a text that was asked for by name."""
+def _are_names(fields: list[str], settings: ReadSettings) -> bool:
+    """Whether a first line has names: none of its fields is a number, or the user named one of its text fields."""
     texts = [field for field in fields if not re.match(NUMBER, field)]
-    asked_for = {options.target, *(options.columns or ())}
+    asked_for = {settings.target, *(settings.columns or ())}
     return len(texts) == len(fields) or not asked_for.isdisjoint(texts)
+
+
+def _read(default_delimiter: str, source: Source, settings: ReadSettings) -> Data:
+    table = DelimitedTable(source, settings.delimiter or default_delimiter, settings)
+    return read_table(table, table.batches(), settings)
+
+
+def _write(delimiter: str, stream: BinaryIO, data: Data) -> None:
+    def open_writer(schema: Schema) -> BatchWriter:
+        arrow_csv = pyarrow("CSV", "pyarrow.csv")
+        options = arrow_csv.WriteOptions(delimiter=delimiter, quoting_style="needed")
+        return arrow_csv.CSVWriter(stream, schema, write_options=options)
+
+    write_table(data, open_writer)
+
+
+for _name, _delimiter, _suffixes in (("csv", ",", (".csv",)), ("tsv", "\t", (".tsv", ".tab"))):
+    register_format(
+        Format(
+            _name,
+            partial(_read, _delimiter),
+            _suffixes,
+            options=("target", "columns", "header", "delimiter"),
+            write=partial(_write, _delimiter),
+        )
+    )

@@ -1,36 +1,36 @@
-"""Labels as NumPy holds them: whole numbers if all are, else numbers if all are, else the text as it stands.
+"""Labels as arrays: integers if all labels are integers, else floats if all are numbers, else text.
 
-Whole numbers of 2^53 and more stay text: float64 holds only some of them, and would make one label of two.
+Integers of 2^53 and more stay text: float64 represents only some of them, and two labels could become one.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-# A number as files have it, for Python's re and for Arrow's: both take more than this for a number (1_0, digits of any
-# script), and with it two labels for one.
+from ..array_types import Array, Labels
+
+# A number in a file, as a pattern for Python's re and for Arrow's. Their own parsers accept more (1_0, digits of other
+# scripts), so that two labels could become one.
 NUMBER = r"^[ \t]*[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?[ \t]*$"
 _WHOLE = r"[ \t]*[+-]?[0-9]+[ \t]*"
-# Longer texts are kept as Python's own: NumPy would give every label the room of the longest.
+# Longer texts stay Python objects: NumPy would give every label the size of the longest.
 _LONGEST_FIXED = 64
 
 
-def number_labels(values: NDArray[np.float64], *, whole: bool) -> NDArray[Any]:
+def number_labels(values: Array, *, whole: bool) -> Labels:
     """Labels that are all numbers."""
     return values.astype(np.int64) if whole else values
 
 
-def text_labels(texts: list[str]) -> NDArray[Any]:
-    """Labels of which some are no numbers."""
+def text_labels(texts: list[str]) -> Labels:
+    """Labels of which some are not numbers."""
     longest = max(map(len, texts), default=0)
     return np.array(texts, dtype=str if longest <= _LONGEST_FIXED else object)
 
 
-def labels_of(texts: list[str]) -> NDArray[Any]:
+def labels_of(texts: list[str]) -> Labels:
     """Labels of any kind, from their text."""
     if not all(map(_is_exact, set(texts))):
         return text_labels(texts)
@@ -39,7 +39,7 @@ def labels_of(texts: list[str]) -> NDArray[Any]:
 
 
 def _is_exact(text: str) -> bool:
-    """Whether this is a finite number, and no other label becomes the same one."""
+    """Whether this is a finite number that float64 distinguishes from all other labels."""
     if not re.match(NUMBER, text):
         return False
     return abs(float(text)) < (2.0**53 if re.fullmatch(_WHOLE, text) else np.inf)

@@ -1,6 +1,6 @@
-"""Delimited text in blocks of whole lines, and the lines in which a quote is left open.
+"""Delimited text in blocks of whole lines, and the lines in which a quoted field is not closed.
 
-A quoted field may hold a line break by RFC 4180. In a table of numbers that nearly always is a stray quote, and all
+RFC 4180 allows line breaks in quoted fields. In a table of numbers, an open quote is nearly always a stray one, and all
 rows up to the next quote would become part of one field. So a field that is not closed on its line is an error here.
 """
 
@@ -10,9 +10,12 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    import io
 
 _BLOCK = 1 << 22
 _LONGEST_LINE = 1 << 26
@@ -26,17 +29,17 @@ class LineBlock:
     first: int
 
     def line(self, row: int) -> int:
-        """The line of a row, counted from 0. Blank lines are no rows."""
+        """The line of a row, counted from 0. Blank lines are not rows."""
         begin = next(islice(re.finditer(rb"[^\r\n]+", self.text), row, None)).start()
         return self.line_at(begin)
 
     def line_at(self, place: int) -> int:
-        """The line of a byte."""
+        """The line of the byte at a position."""
         return self.first + self.text.count(b"\n", 0, place)
 
 
-def line_blocks(name: str, stream: Any, start: bytes, first: int) -> Iterator[LineBlock]:
-    """Blocks of `start` and then the stream. `first` is the number of the first line."""
+def line_blocks(name: str, stream: io.BufferedIOBase, start: bytes, first: int) -> Iterator[LineBlock]:
+    """Blocks of `start`, followed by the stream. `first` is the number of the first line."""
     rest, ended = start, False
     while not ended:
         more = stream.read(_BLOCK)
@@ -53,7 +56,7 @@ def line_blocks(name: str, stream: Any, start: bytes, first: int) -> Iterator[Li
 
 
 def open_quotes(text: bytes, delimiter: bytes) -> list[slice]:
-    """The lines in which a quoted field is not closed, without their ends."""
+    """The lines in which a quoted field is not closed, without their line ends."""
     if b'"' not in text:
         return []
     closed = _closed_line(delimiter)
@@ -61,14 +64,14 @@ def open_quotes(text: bytes, delimiter: bytes) -> list[slice]:
 
 
 def _closed_line(delimiter: bytes) -> re.Pattern[bytes]:
-    """A line as the parser sees it: a quote at the beginning of a field opens it, elsewhere it is a character."""
+    """A line as the parser reads it: a quote at the beginning of a field opens it; elsewhere it is a character."""
     other = rb"[^%s]" % re.escape(delimiter)
     field = rb'(?:"(?:[^"]|"")*+"%s*+|(?!")%s*+)' % (other, other)
     return re.compile(rb"%s(?:%s%s)*+" % (field, re.escape(delimiter), field), re.DOTALL)
 
 
 def _doubtful_lines(text: bytes, delimiter: bytes) -> list[slice]:
-    """Lines whose quotes do not simply open a field, close it or stand for one: the others are closed."""
+    """Lines whose quotes do more than open a field, close it or escape a quote; all other lines are closed."""
     content = np.frombuffer(text, np.uint8)
     quotes = np.flatnonzero(content == ord('"'))
     ends = np.flatnonzero((content == ord("\n")) | (content == ord("\r")))

@@ -1,7 +1,7 @@
 """One array in NumPy's .npy format, read from a stream.
 
-Nothing is mapped, as a file that shrinks under a mapping ends the process. Nothing is trusted: the size that the header
-gives is compared with the bytes that are left and with the memory that is available, before any is allocated.
+Files are not mapped into memory, as a mapped file that shrinks ends the process. The header is not trusted: the size
+that it gives is compared with the number of bytes left and with the available memory before anything is allocated.
 """
 
 from __future__ import annotations
@@ -10,16 +10,15 @@ import io
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from ..array_types import Numbers
 from ..memory import check_available
 
 _MAGIC = b"\x93NUMPY"
 _LONGEST_HEADER = 1 << 16
-# Bytes read at a time: Ctrl-C is heard in between.
+# Bytes read at a time; Ctrl-C is handled in between.
 _STEP = 1 << 24
 # Values in a block of rows.
 _BLOCK_VALUES = 16_000_000
@@ -27,11 +26,11 @@ _BLOCK_VALUES = 16_000_000
 
 @dataclass(frozen=True)
 class Header:
-    """What is said of an array before its values."""
+    """The type and shape of an array."""
 
     shape: tuple[int, ...]
     is_fortran: bool
-    dtype: np.dtype[Any]
+    dtype: np.dtype[np.generic]
 
     @property
     def n_bytes(self) -> int:
@@ -39,8 +38,8 @@ class Header:
         return math.prod(self.shape) * self.dtype.itemsize
 
 
-def read_header(stream: Any) -> Header:
-    """Read up to where the values begin."""
+def read_header(stream: io.BufferedIOBase) -> Header:
+    """Read the header, up to the first value."""
     start = stream.read(8)
     if start[:6] != _MAGIC or len(start) < 8:
         raise ValueError(f"not an array in NumPy's .npy format, as it begins with {start[:6]!r}.")
@@ -52,13 +51,13 @@ def read_header(stream: Any) -> Header:
     parse = np.lib.format.read_array_header_1_0 if start[6] == 1 else np.lib.format.read_array_header_2_0
     shape, is_fortran, dtype = parse(text)
     if dtype.hasobject:
-        raise ValueError("it holds Python objects, which are not read.")
+        raise ValueError("it holds Python objects, which are not supported.")
     if any(n < 0 for n in shape):
         raise ValueError(f"an array of shape {shape}.")
     return Header(shape, is_fortran, dtype)
 
 
-def read_values(stream: Any, header: Header, n_left: int | None) -> NDArray[Any]:
+def read_values(stream: io.BufferedIOBase, header: Header, n_left: int | None) -> Numbers:
     """Read all values; `n_left` is the number of bytes in the stream, if known."""
     check_size(header, n_left)
     check_available(header.n_bytes, f"An array of shape {header.shape} and type {header.dtype}")
@@ -67,8 +66,8 @@ def read_values(stream: Any, header: Header, n_left: int | None) -> NDArray[Any]
     return flat.reshape(header.shape, order="F" if header.is_fortran else "C")
 
 
-def row_blocks(stream: Any, header: Header, n_left: int | None) -> Iterator[NDArray[Any]]:
-    """Read a matrix some rows at a time; one that is stored by columns, at once."""
+def row_blocks(stream: io.BufferedIOBase, header: Header, n_left: int | None) -> Iterator[Numbers]:
+    """Read a matrix some rows at a time, or at once if it is stored by columns."""
     if header.is_fortran:
         yield read_values(stream, header, n_left)
         return
@@ -82,7 +81,7 @@ def row_blocks(stream: Any, header: Header, n_left: int | None) -> Iterator[NDAr
 
 
 def check_size(header: Header, n_left: int | None) -> None:
-    """Refuse an array that cannot be complete."""
+    """Refuse an array that is larger than the rest of the file."""
     if n_left is not None and header.n_bytes > n_left:
         raise ValueError(
             f"an array of shape {header.shape} and type {header.dtype} has {header.n_bytes:,} bytes, and {n_left:,} "
@@ -90,7 +89,7 @@ def check_size(header: Header, n_left: int | None) -> None:
         )
 
 
-def _fill(stream: Any, flat: NDArray[Any]) -> None:
+def _fill(stream: io.BufferedIOBase, flat: Numbers) -> None:
     if not flat.nbytes:
         return
     room, done = flat.view(np.uint8).data, 0

@@ -1,31 +1,33 @@
-"""Rows that arrive a block at a time, as one array of values or of codes. Memory beyond the result: a quarter of it."""
+"""Rows that arrive in blocks, collected into one array of values or of codes.
+
+This takes up to a quarter more memory than the result.
+"""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
+from ..array_types import Matrix, Numbers, is_sparse
 from ..encoding import EncodedData, Encoder
 from ..memory import check_available
 from ..sources import row_blocks
 from ..validation import check_encodable
 
-# Bytes that are not worth asking the system about.
+# Below this, the available memory is not checked.
 _SMALL = 1 << 26
 
 
 class Grown:
     """An array that blocks are appended to."""
 
-    def __init__(self, first: NDArray[Any]) -> None:
+    def __init__(self, first: Numbers) -> None:
         self.array = np.array(first, order="C")
         self.n = len(first)
 
-    def append(self, block: NDArray[Any]) -> None:
+    def append(self, block: Numbers) -> None:
         """Copy a block to the end. Large arrays grow in place: NumPy asks the system to move pages, not bytes."""
         end = self.n + len(block)
         if end > len(self.array):
@@ -33,35 +35,35 @@ class Grown:
         self.array[self.n : end] = block
         self.n = end
 
-    def result(self) -> NDArray[Any]:
-        """What was appended, without room to spare."""
+    def result(self) -> Numbers:
+        """Everything that was appended, without spare room."""
         self._resize(self.n)
         return self.array
 
     def _resize(self, n: int) -> None:
         more = n * self.array[:1].nbytes - self.array.nbytes
         if more > _SMALL:
-            check_available(more, f"Room for {n:,} rows, after {self.n:,} that were read,")
+            check_available(more, f"Room for {n:,} rows, after {self.n:,} rows read,")
         self.array.resize((n, *self.array.shape[1:]), refcheck=False)
 
 
 class ValueRows:
-    """Dense blocks of values, one after another."""
+    """Blocks of values, collected into one dense array."""
 
-    def __init__(self, n_features: int, dtype: Any) -> None:
+    def __init__(self, n_features: int, dtype: np.dtype[np.generic]) -> None:
         self.rows = Grown(np.empty((0, n_features), dtype=dtype))
 
-    def append(self, X: Any) -> None:
-        """Add a block of rows."""
-        self.rows.append(X)
+    def append(self, X: Matrix) -> None:
+        """Add a block of rows, dense or CSR."""
+        self.rows.append(X.toarray() if is_sparse(X) else X)
 
-    def result(self) -> NDArray[Any]:
+    def result(self) -> Numbers:
         """All rows."""
         return self.rows.result()
 
 
 class EncodedRows:
-    """Blocks of values that become codes at once."""
+    """Blocks of values, encoded as they arrive."""
 
     def __init__(self, encoder: Encoder, n_threads: int) -> None:
         self.encoder = encoder
@@ -70,21 +72,21 @@ class EncodedRows:
         self.arrays: dict[str, Grown] = {}
         self.n_rows = 0
 
-    def append(self, X: Any) -> None:
+    def append(self, X: Matrix) -> None:
         """Encode a block of rows, dense or CSR, and add it."""
-        if sp.issparse(X) and not self.encoder.keeps_zeros:
-            # The encoder is of dense data, in which a zero has a code: a few rows at a time are made dense.
+        if is_sparse(X) and not self.encoder.keeps_zeros:
+            # The encoder was fitted on dense data, in which zeros have a code: convert a few rows at a time.
             rows_at_once = max(1, 1_000_000 // max(1, X.shape[1]))
             for begin in range(0, X.shape[0], rows_at_once):
                 self._add(X[begin : begin + rows_at_once].toarray())
             return
-        if sp.issparse(X):
+        if is_sparse(X):
             for rows in row_blocks(X, 16_000_000):
                 self._add(X[rows])
             return
         self._add(X)
 
-    def _add(self, X: Any) -> None:
+    def _add(self, X: Matrix) -> None:
         check_encodable(X, self.encoder, self.n_threads)
         # For prediction too: values beyond float32's reach are cut off, as prediction does.
         data = self.encoder.transform(X, write=self.encoder.payload is not None, n_threads=self.n_threads)
@@ -104,10 +106,17 @@ class EncodedRows:
             n_features = self.encoder.n_features
             empty = sp.csr_array((0, n_features)) if self.encoder.keeps_zeros else np.empty((0, n_features))
             return self.encoder.transform(empty)
-        arrays: dict[str, Any] = {name: grown.result() for name, grown in self.arrays.items()}
-        return replace(self.first, shape=(self.n_rows, self.first.n_columns), **arrays)
+        arrays = _parts(self.first) | {name: grown.result() for name, grown in self.arrays.items()}
+        return replace(
+            self.first,
+            shape=(self.n_rows, self.first.n_columns),
+            cells=arrays["cells"],
+            row_start=arrays.get("row_start"),
+            columns=arrays.get("columns"),
+            payload=arrays.get("payload"),
+        )
 
 
-def _parts(data: EncodedData) -> dict[str, NDArray[Any]]:
+def _parts(data: EncodedData) -> dict[str, Numbers]:
     parts = {"cells": data.cells, "row_start": data.row_start, "columns": data.columns, "payload": data.payload}
     return {name: array for name, array in parts.items() if array is not None}

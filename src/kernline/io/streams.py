@@ -1,7 +1,7 @@
-"""Bytes to read: a file, standard input (`-`) or an open stream, decompressed on the way.
+"""Open a file, standard input (`-`) or a stream for reading, and decompress it.
 
-The first bytes of a file show how it is compressed, so pipes work too. A stream that is cut off
-or damaged is an error with the file's name.
+The first bytes of a file show how it is compressed, so pipes work too. Errors of a compressed stream that is cut off or
+damaged name the file.
 """
 
 from __future__ import annotations
@@ -21,41 +21,68 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, BinaryIO, Protocol
 
 from ..memory import TooLargeError, available_bytes
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 PathLike = str | os.PathLike[str] | BinaryIO
 
 
-def _open_zstd(raw: Any) -> Any:
-    """By Python itself where it can (from 3.14 on), else by pyarrow."""
+class Readable(Protocol):
+    """A stream of bytes."""
+
+    def readinto(self, buffer: memoryview, /) -> int | None:
+        """Fill the buffer with the next bytes and return their number: 0 at the end."""
+
+
+class _Decompressor(Protocol):
+    """What bz2.BZ2Decompressor and lzma.LZMADecompressor have in common."""
+
+    @property
+    def eof(self) -> bool: ...
+
+    @property
+    def needs_input(self) -> bool: ...
+
+    @property
+    def unused_data(self) -> bytes: ...
+
+    def decompress(self, data: bytes, max_length: int) -> bytes: ...
+
+
+def _open_zstd(raw: io.BufferedIOBase) -> Readable:
+    """By Python's own module (from 3.14 on), else by pyarrow."""
     try:
         from compression import zstd  # type: ignore[import-not-found, unused-ignore]
 
         return zstd.ZstdFile(raw)
     except ImportError:
-        from .arrow import pyarrow
+        from .table import pyarrow
 
         pa = pyarrow("a .zst file")
         return pa.CompressedInputStream(pa.PythonFile(raw, mode="r"), "zstd")
 
 
 class _Members:
-    """What members of bzip2 or xz hold, one after another to the end, with nothing else between or after them.
+    """The content of the members of a bzip2 or xz file, up to its end, with nothing between or after them.
 
-    BZ2File and LZMAFile take whatever is no member for the end: a flipped bit where a member begins would cut the data
-    there, without a word.
+    BZ2File and LZMAFile stop without an error at bytes that do not begin a member: a flipped bit at the beginning of a
+    member would cut off the data there.
     """
 
     _BLOCK = 1 << 16
 
-    def __init__(self, raw: Any, new_member: Callable[[], Any], *, is_padded: bool = False) -> None:
+    def __init__(
+        self, raw: io.BufferedIOBase, new_member: Callable[[], _Decompressor], *, is_padded: bool = False
+    ) -> None:
         self.raw, self.new_member, self.is_padded = raw, new_member, is_padded
         self.member = new_member()
 
-    def readinto(self, buffer: Any) -> int:
-        """Some bytes, none only at the end."""
+    def readinto(self, buffer: memoryview, /) -> int:
+        """Read at least one byte, unless the file ends."""
         content = b""
         while not content:
             if self.member.eof:
@@ -74,7 +101,7 @@ class _Members:
         return len(content)
 
     def _next(self) -> bytes:
-        """How the next member begins; nothing if there is none. Between those of xz there may be words of zeros."""
+        """The beginning of the next member, or b"" at the end. Members of xz may be followed by words of zeros."""
         rest: bytes = self.member.unused_data or self.raw.read1(self._BLOCK)
         if not self.is_padded:
             return rest
@@ -87,7 +114,7 @@ class _Members:
                 break
             rest = self.raw.read1(self._BLOCK)
         if n_zeros % 4:
-            raise EOFError(f"{n_zeros} zeros follow a member, and only multiples of four may")
+            raise EOFError(f"{n_zeros} zero bytes follow a member, which is not a multiple of four")
         return rest
 
 
@@ -95,7 +122,7 @@ class _Members:
 class _Compression:
     name: str
     magic: bytes
-    open: Callable[[Any], Any]
+    open: Callable[[io.BufferedIOBase], Readable]
 
 
 _COMPRESSIONS = {
@@ -108,27 +135,28 @@ _COMPRESSIONS = {
     ),
     ".zst": _Compression("zstd", b"\x28\xb5\x2f\xfd", _open_zstd),
 }
+COMPRESSION_SUFFIXES = tuple(_COMPRESSIONS)
 
 
 @dataclass(frozen=True)
 class Source:
-    """An open stream with the name that messages call it by, and the bytes to come (0: not known)."""
+    """An open stream, decompressed.
+
+    `name` is its name in messages, `size` the number of bytes, or 0 if it is not known. `path` is None for pipes and
+    compressed files.
+    """
 
     name: str
-    stream: Any  # buffered
+    stream: io.BufferedIOBase
     size: int = 0
     compressed: bool = False
-    path: Path | None = None  # where it lies, if it is a file, and not compressed
+    path: Path | None = None
 
-    def readahead(self) -> Any:
-        """Decompress in a thread of its own, while another is busy with what came before."""
-        return ReadAhead(self.stream) if self.compressed else self.stream
+    def seekable(self, beginning: bytes, what: str) -> io.BufferedIOBase:
+        """The file on disk, or, for a pipe or a compressed file, its whole content in memory.
 
-    def seekable(self, beginning: bytes, what: str) -> Any:
-        """A file of all bytes: the one on disk, or one in memory of what a pipe or a decompressor gives.
-
-        Its first bytes must match the pattern `beginning`, or nothing more is read: a few bytes may decompress to
-        gigabytes. Whatever they hold, no more than half of the memory available is filled.
+        The first bytes must match the pattern `beginning`, or nothing more is read: a few bytes may decompress to
+        gigabytes. At most half of the available memory is filled.
         """
         start = self.stream.read(8)
         if not re.match(beginning, start, re.DOTALL):
@@ -143,7 +171,7 @@ class Source:
         while block := self.stream.read(1 << 20):
             if content.tell() + len(block) > limit:
                 raise TooLargeError(
-                    f"holds more than {limit / 2**30:.3g} GB, half of the memory available. "
+                    f"holds more than {limit / 2**30:.3g} GB, half of the available memory. "
                     + ("Decompress it to a file first." if self.compressed else "Save it to a file first.")
                 )
             content.write(block)
@@ -152,7 +180,7 @@ class Source:
 
 
 def format_suffix(name: str) -> str:
-    """The suffix that tells the format, in lower case: ".csv" of "A.CSV.gz"."""
+    """The suffix that shows the format, in lower case: ".csv" for "A.CSV.gz"."""
     path = Path(name)
     if path.suffix.lower() in _COMPRESSIONS:
         path = path.with_suffix("")
@@ -161,17 +189,17 @@ def format_suffix(name: str) -> str:
 
 @contextmanager
 def open_source(path: PathLike) -> Iterator[Source]:
-    """Open for reading; what was open before stays open."""
+    """Open for reading. A stream of the caller stays open afterwards."""
     if isinstance(path, str | os.PathLike) and os.fspath(path) != "-":
         with open(path, "rb", buffering=0) as file:
-            # A pipe or device that is opened again does not return what was read from it.
+            # A pipe or device cannot be opened a second time: what was read from it is lost.
             is_file = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
             yield _source(os.fspath(path), file, Path(path) if is_file else None)
     else:
         standard = getattr(sys.stdin, "buffer", None)  # None where it was closed before the program started
-        stream: Any = standard if isinstance(path, str | os.PathLike) else path
+        stream = standard if isinstance(path, str | os.PathLike) else path
         if stream is None:
-            raise OSError("standard input is closed. Name a file, or send data into it.")
+            raise OSError("standard input is closed. Name a file, or redirect data to it.")
         name = "standard input" if stream is standard else str(getattr(stream, "name", "stream"))
         yield _source(name, _Undetachable(stream), None)
 
@@ -181,10 +209,12 @@ def _source(name: str, raw: io.RawIOBase | io.FileIO, path: Path | None) -> Sour
     start = buffered.peek(16)
     found = next((kind for kind in _COMPRESSIONS.values() if start.startswith(kind.magic)), None)
     if found is not None and found.name == "bzip2" and start[4:10] != b"1AY&SY" and start[4:10] != b"\x17rE8P\x90":
-        found = None  # text that begins so
+        found = None  # text that begins with "BZh"
     named = _COMPRESSIONS.get(Path(name).suffix.lower())
     if named is not None and found is not named:
-        raise ValueError(f"{name} is not compressed by {named.name}, as its name says. Rename it, or fetch it again.")
+        raise ValueError(
+            f"{name} is not compressed by {named.name}, although its name says so. Rename it, or fetch it again."
+        )
     if found is None:
         size = os.fstat(raw.fileno()).st_size if isinstance(raw, io.FileIO) else 0
         return Source(name, buffered, size, path=path)
@@ -192,26 +222,27 @@ def _source(name: str, raw: io.RawIOBase | io.FileIO, path: Path | None) -> Sour
 
 
 class _Undetachable(io.RawIOBase):
-    """A stream of the caller's, which is not closed with what reads from it."""
+    """A stream of the caller, which is not closed together with its reader."""
 
-    def __init__(self, stream: Any) -> None:
+    def __init__(self, stream: BinaryIO) -> None:
         self.stream = stream
 
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: Any) -> int:
+    def readinto(self, buffer: Buffer, /) -> int:
+        room = memoryview(buffer)
         if hasattr(self.stream, "readinto"):
-            return self.stream.readinto(buffer) or 0
-        content = self.stream.read(len(buffer))
-        buffer[: len(content)] = content
+            return self.stream.readinto(room) or 0
+        content = self.stream.read(len(room))
+        room[: len(content)] = content
         return len(content)
 
 
 class _Decompressed(io.RawIOBase):
     """Decompressed bytes, with errors that name the file."""
 
-    def __init__(self, name: str, kind: _Compression, raw: Any) -> None:
+    def __init__(self, name: str, kind: _Compression, raw: io.BufferedIOBase) -> None:
         self.name = name
         self.kind = kind
         self.stream = kind.open(raw)
@@ -219,20 +250,20 @@ class _Decompressed(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: Any) -> int:
+    def readinto(self, buffer: Buffer, /) -> int:
         try:
-            return self.stream.readinto(buffer) or 0
+            return self.stream.readinto(memoryview(buffer)) or 0
         except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
             reason = str(error).rstrip(".")
             raise ValueError(f"{self.name}: the {self.kind.name} stream is cut off or damaged ({reason}).") from error
 
 
 class ReadAhead:
-    """A stream read by a thread of its own, a few blocks ahead."""
+    """A stream read in a separate thread, a few blocks ahead."""
 
     _BLOCK, _N_BLOCKS = 1 << 20, 8
 
-    def __init__(self, stream: Any) -> None:
+    def __init__(self, stream: io.BufferedIOBase) -> None:
         self.stream = stream
         self.blocks: queue.Queue[bytes | BaseException] = queue.Queue(self._N_BLOCKS)
         self.rest = memoryview(b"")
@@ -246,11 +277,11 @@ class ReadAhead:
             while not self.stopped.is_set() and (block := self.stream.read(self._BLOCK)):
                 self.blocks.put(block)
             self.blocks.put(b"")
-        except BaseException as error:  # raised again where it is waited for
+        except BaseException as error:  # raised again by `readinto`
             self.blocks.put(error)
 
-    def readinto(self, buffer: memoryview) -> int:
-        """Some bytes, none only at the end."""
+    def readinto(self, buffer: memoryview, /) -> int:
+        """Read at least one byte, unless the stream ends."""
         if not self.rest and not self.ended:
             block = self.blocks.get()
             self.ended = isinstance(block, BaseException) or not block
@@ -263,7 +294,7 @@ class ReadAhead:
         return n
 
     def close(self) -> None:
-        """End the thread, which may be waiting for room."""
+        """End the thread, which may be waiting for space in the queue."""
         self.stopped.set()
         while self.thread.is_alive():
             try:
@@ -271,3 +302,11 @@ class ReadAhead:
             except queue.Empty:
                 continue
         self.thread.join()
+
+
+def fill(stream: Readable, room: memoryview) -> int:
+    """Read until the room is full or the stream ends."""
+    filled = 0
+    while filled < len(room) and (n := stream.readinto(room[filled:])):
+        filled += n
+    return filled

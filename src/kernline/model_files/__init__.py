@@ -1,1 +1,1 @@
-"""Model files: a safetensors container, objects as a tree of JSON, and the checks of a loaded model."""
+"""Model files: a safetensors container, objects as a tree of JSON, and the checks of loaded models."""

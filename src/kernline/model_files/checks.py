@@ -1,19 +1,20 @@
-"""What a model out of a file must be before it computes anything: the core trusts shapes and orders.
+"""Checks of a loaded model before it computes anything: the core relies on shapes and orders.
 
-A file may have the right digests and still have been made to harm.
+A file may have the right digests and still be forged.
 """
 
 from __future__ import annotations
 
 from dataclasses import fields
-from typing import Any
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike
 from sklearn.base import BaseEstimator
 
 from .. import kernels
+from ..array_types import Labels, Numbers, is_sparse
 from ..encoding import TERMS, Encoder, Term
 from ..encoding.terms import check_columns
 from ..kernels import AdditiveKernel
@@ -28,26 +29,30 @@ from ..tables.pmsvm import NodePayload
 from ..validation import LARGEST_VALUE
 from .tensor_file import DamagedFileError
 
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
 _ANY = -1
+_T = TypeVar("_T")
 
 
-def check_estimator(model: Any) -> None:
-    """Refuse what `fit` could not have left behind, as far as prediction depends on it."""
+def check_estimator(model: BaseEstimator) -> None:
+    """Refuse a model that `fit` cannot have produced, as far as prediction depends on it."""
     model._validate_params()
     for check in _CHECKS[type(model).__name__]:
         check(model)
 
 
-def _check_pipeline(model: Any) -> None:
+def _check_pipeline(model: BaseEstimator) -> None:
     _require(bool(model.steps), "a pipeline without steps.")
     for k, (name, step) in enumerate(model.steps, start=1):
         if step is None or (isinstance(step, str) and step == "passthrough"):
             continue
-        _require(isinstance(step, BaseEstimator), f"step {name!r:.50} is a {type(step).__name__}, and no estimator.")
+        _require(isinstance(step, BaseEstimator), f"step {name!r:.50} is a {type(step).__name__}, not an estimator.")
         check_estimator(step)
-        _require(k == len(model.steps) or hasattr(step, "transform"), f"step {name!r:.50} transforms nothing.")
-    # joblib would read pickles from there.
-    _require(model.memory is None, "a pipeline of a file has memory=None; this one names a folder.")
+        _require(k == len(model.steps) or hasattr(step, "transform"), f"step {name!r:.50} has no transform.")
+    # joblib would read pickles from a folder.
+    _require(model.memory is None, "a pipeline has memory= other than None.")
 
 
 def _require(condition: bool, what: str) -> None:
@@ -55,43 +60,61 @@ def _require(condition: bool, what: str) -> None:
         raise DamagedFileError(what)
 
 
-def _array(value: Any, shape: tuple[int, ...], what: str, dtype: Any = np.float64) -> NDArray[Any]:
-    """A finite array of this type and shape; _ANY stands for any length."""
-    _require(isinstance(value, np.ndarray) and value.dtype == dtype, f"{what} must be an array of {np.dtype(dtype)}.")
-    fits = len(value.shape) == len(shape) and all(n in (_ANY, m) for n, m in zip(shape, value.shape, strict=True))
-    _require(fits, f"{what} has shape {value.shape}, where {shape} is needed.")
-    _require(value.dtype.kind != "f" or bool(np.isfinite(value).all()), f"{what} holds values that are not finite.")
+def _instance(value: object, cls: type[_T], what: str) -> _T:
+    """The value, if it is an instance of the class."""
+    if not isinstance(value, cls):
+        raise DamagedFileError(f"{what}: expected {cls.__name__}, found {type(value).__name__}.")
     return value
 
 
-def _number(value: Any, what: str, *, positive: bool = False) -> None:
-    number = isinstance(value, int | float | np.number) and not isinstance(value, bool) and bool(np.isfinite(value))
-    _require(number and (value > 0 or not positive), f"{what} is {value!r:.50}, which cannot be.")
+def _array(value: object, shape: tuple[int, ...], what: str, dtype: DTypeLike = np.float64) -> Numbers:
+    """The value, if it is a finite array of this type and shape; _ANY allows every length."""
+    if not isinstance(value, np.ndarray) or value.dtype != dtype:
+        raise DamagedFileError(f"{what} must be an array of {np.dtype(dtype)}.")
+    fits = len(value.shape) == len(shape) and all(n in (_ANY, m) for n, m in zip(shape, value.shape, strict=True))
+    _require(fits, f"{what} has shape {value.shape}, not {shape}.")
+    _require(value.dtype.kind != "f" or bool(np.isfinite(value).all()), f"{what} has values that are not finite.")
+    return value
 
 
-def _check_features(model: Any) -> None:
+def _number(value: object, what: str, *, positive: bool = False) -> None:
+    valid = (
+        isinstance(value, int | float | np.number)
+        and not isinstance(value, bool)
+        and bool(np.isfinite(value))
+        and bool(value > 0 or not positive)
+    )
+    _require(valid, f"{what} is {value!r:.50}, which is not valid.")
+
+
+def _check_features(model: BaseEstimator) -> None:
     n = model.n_features_in_
-    _require(type(n) is int and n > 0, "n_features_in_ must be a positive number.")
+    _require(type(n) is int and n > 0, "n_features_in_ must be a positive integer.")
     names = getattr(model, "feature_names_in_", None)
     if names is not None:
-        _require(isinstance(names, np.ndarray) and names.shape == (n,), "feature_names_in_: one a feature.")
+        _require(
+            isinstance(names, np.ndarray) and names.shape == (n,), "feature_names_in_ must have one name per feature."
+        )
         _require(all(isinstance(name, str) for name in names), "feature_names_in_ must be text.")
 
 
-def _check_classes(model: Any) -> None:
+def _check_classes(model: BaseEstimator) -> None:
     classes = model.classes_
-    _require(isinstance(classes, np.ndarray) and classes.ndim == 1 and classes.size > 1, "classes_: at least two.")
+    _require(
+        isinstance(classes, np.ndarray) and classes.ndim == 1 and classes.size > 1,
+        "classes_ must have at least two classes.",
+    )
     _require(bool((classes[1:] > classes[:-1]).all()), "classes_ must increase.")
     _array(model.intercept_, (n_problems(classes),), "intercept_")
 
 
-def n_problems(classes: NDArray[Any]) -> int:
-    """Binary problems of so many classes."""
+def n_problems(classes: Labels) -> int:
+    """Number of binary problems of these classes."""
     return classes.size if classes.size > 2 else 1
 
 
-def _check_encoder(encoder: Any, n_features: int, n_columns: int) -> None:
-    _require(isinstance(encoder, Encoder), "the encoder is something else.")
+def _check_encoder(value: object, n_features: int, n_columns: int) -> None:
+    encoder = _instance(value, Encoder, "the encoder")
     _check_terms(encoder.terms, n_features, n_columns)
     for name in ("offsets", "factors"):
         _array(getattr(encoder, name), (n_features,), name)
@@ -108,47 +131,53 @@ def _check_encoder(encoder: Any, n_features: int, n_columns: int) -> None:
     )
     flags = (encoder.packed, encoder.clips)
     _require(
-        all(isinstance(flag, bool) for flag in flags) and isinstance(encoder.nonnegative_for, str), "encoder: flags."
+        all(isinstance(flag, bool) for flag in flags) and isinstance(encoder.nonnegative_for, str),
+        "the flags of the encoder must be True or False.",
     )
     if encoder.grid is not None:
-        _require(isinstance(encoder.grid, CodeGrid) and encoder.payload is None, "the grid is something else.")
-        values = _array(encoder.grid.values, (_ANY,), "grid.values")
-        thresholds = _array(encoder.grid.thresholds, (values.size - 1,), "grid.thresholds")
+        grid = _instance(encoder.grid, CodeGrid, "the grid")
+        _require(encoder.payload is None, "an encoder cannot have a grid and a payload.")
+        values = _array(grid.values, (_ANY,), "grid.values")
+        thresholds = _array(grid.thresholds, (values.size - 1,), "grid.thresholds")
         _require(2 <= values.size <= 65536, "a grid has 2 to 65536 codes.")
         within = thresholds[0] > 0.0 and thresholds[-1] <= 1.0 and bool((np.diff(thresholds) >= 0.0).all())
-        _require(within, "thresholds must increase within (0, 1].")
+        _require(within, "thresholds must be increasing and within (0, 1].")
     elif encoder.payload is not None:
         _check_payload(encoder.payload)
 
 
-def _check_terms(terms: Any, n_features: int, n_columns: int) -> None:
-    """Terms of registered classes, which read columns of the input and own all solver columns after the numbers'."""
-    _require(isinstance(terms, tuple), "the terms are something else.")
-    for term in terms:
-        _require(isinstance(term, Term) and TERMS.get(term.kind) is type(term), "a term is something else.")
+def _check_terms(value: object, n_features: int, n_columns: int) -> None:
+    """Terms are of registered classes, read columns of the input and own all solver columns after those of numbers."""
+    terms: list[Term] = []
+    for term in _instance(value, tuple, "the terms"):
+        if not isinstance(term, Term):
+            raise DamagedFileError(f"a term: expected Term, found {type(term).__name__}.")
+        terms.append(term)
+        _require(TERMS.get(term.kind) is type(term), f"a term of kind {term.kind!r:.50} is not registered.")
         columns = term.columns
-        _require(isinstance(columns, tuple) and all(type(j) is int for j in columns), "a term's columns are no tuple.")
+        _require(
+            isinstance(columns, tuple) and all(type(j) is int for j in columns),
+            "the columns of a term must be a tuple of integers.",
+        )
         term.check()
     check_columns(terms, n_features)
     owned = [term.n_columns for term in terms]
-    _require(all(type(n) is int and n > 0 for n in owned), "a term without weights.")
+    _require(all(type(n) is int and n > 0 for n in owned), "a term must have weights.")
     _require(
         n_features + sum(owned) == n_columns,
-        f"weights of {n_columns} columns, where {n_features + sum(owned)} are needed.",
+        f"weights of {n_columns} columns, not {n_features + sum(owned)}.",
     )
 
 
-def _check_payload(payload: Any) -> None:
-    _require(isinstance(payload, NodePayload), "the payload is something else.")
+def _check_payload(value: object) -> None:
+    payload = _instance(value, NodePayload, "the payload")
     _check_kernel(payload.kernel)
-    _require(isinstance(payload.nodes, tuple), "the payload's nodes are no tuple.")
-    for node in payload.nodes:
+    for node in _instance(payload.nodes, tuple, "the payload's nodes"):
         _number(node, "a node")
 
 
-def _check_shapes(model: Any) -> None:
-    shapes = model.shapes_
-    _require(isinstance(shapes, ShapeFunctions), "shapes_ is something else.")
+def _check_shapes(model: BaseEstimator) -> None:
+    shapes = _instance(model.shapes_, ShapeFunctions, "shapes_")
     problems, n_columns, _ = shapes.weights.shape
     _require(
         problems == n_problems(model.classes_), f"weights of {problems} problems for {model.classes_.size} classes."
@@ -157,86 +186,88 @@ def _check_shapes(model: Any) -> None:
     _check_encoder(shapes.encoder, model.n_features_in_, n_columns)
     encoder, table = shapes.encoder, shapes.table
     width = getattr(table, "width", None)
-    _require(type(width) is int and width == shapes.weights.shape[2], "the table has another width than the weights.")
+    _require(
+        type(width) is int and width == shapes.weights.shape[2], "the table and the weights must have the same width."
+    )
     if encoder.grid is None:
         _require(
             isinstance(table, PowersTable if encoder.payload is not None else ValueTable),
-            "the table is of the wrong form.",
+            "the table does not fit the encoder.",
         )
-        _require(encoder.payload is not None or width == 1, f"values have a width of 1, and the weights {width}.")
+        _require(encoder.payload is not None or width == 1, f"values have a width of 1, not {width}.")
     elif isinstance(table, DenseTable):
         _array(table.rows, (encoder.grid.values.size, table.width), "the table", np.float32)
     else:
-        _require(
-            isinstance(table, PairTable) and type(table.steps) is int and table.steps > 0,
-            "the table is of the wrong form.",
-        )
-        whole = table.steps & (table.steps - 1) == 0 and table.steps * (table.width - 1) + 1 == encoder.grid.values.size
-        _require(whole, "the table's steps do not fit its codes.")
+        pairs = _instance(table, PairTable, "the table")
+        steps = pairs.steps
+        _require(type(steps) is int and steps > 0, "the steps of the table must be a positive integer.")
+        fits = steps & (steps - 1) == 0 and steps * (pairs.width - 1) + 1 == encoder.grid.values.size
+        _require(fits, "the steps of the table do not fit its codes.")
 
 
-def _check_points(points: Any, n_features: int) -> None:
-    _require(isinstance(points, Points), "the landmarks are something else.")
+def _check_points(value: object, n_features: int) -> None:
+    points = _instance(value, Points, "the landmarks")
     X = points.X
-    if sp.issparse(X):
-        _require(X.shape[1] == n_features and X.shape[0] > 0, "landmarks of another width than the model.")
-        _require(X.dtype.kind in "biuf" and bool(np.isfinite(X.data).all()), "landmarks that are not finite.")
-        _require(bool(X.has_canonical_format), "landmarks with columns out of order.")
+    if is_sparse(X):
+        _require(X.shape[1] == n_features and X.shape[0] > 0, "the landmarks do not have the columns of the model.")
+        _require(X.dtype.kind in "biuf" and bool(np.isfinite(X.data).all()), "the landmarks must be finite numbers.")
+        _require(bool(sp.csr_array(X).has_canonical_format), "the columns of the landmarks are out of order.")
     else:
-        _require(isinstance(X, np.ndarray) and X.dtype.kind in "biuf", "the landmarks are no numbers.")
-        _require(_array(X, (_ANY, n_features), "the landmarks", X.dtype).shape[0] > 0, "no landmarks.")
+        _require(isinstance(X, np.ndarray) and X.dtype.kind in "biuf", "the landmarks must be numbers.")
+        _require(_array(X, (_ANY, n_features), "the landmarks", X.dtype).shape[0] > 0, "there are no landmarks.")
     if points.center is not None:
         _array(points.center, (n_features,), "center")
-    for name in ("unit", "size"):  # squares of both are taken
+    for name in ("unit", "size"):  # both are squared
         _number(getattr(points, name), name, positive=True)
         _require(
             getattr(points, name) <= 4.0 * LARGEST_VALUE, f"{name} is larger than the values that can be compared."
         )
 
 
-def _check_kernel(kernel: Any) -> None:
-    _require(isinstance(kernel, AdditiveKernel), f"the kernel's function is a {type(kernel).__name__}.")
-    _require(kernel.n_jobs is None or type(kernel.n_jobs) is int, "the kernel's n_jobs must be a number, or None.")
+def _check_kernel(value: object) -> None:
+    kernel = _instance(value, AdditiveKernel, "the kernel's function")
+    _require(kernel.n_jobs is None or type(kernel.n_jobs) is int, "the kernel's n_jobs must be an integer or None.")
     if isinstance(kernel, kernels.PowerMean):
         _require(isinstance(kernel.p, int | float), "the kernel's p must be a number.")
 
 
-def _check_pair_kernel(kernel: Any) -> None:
-    _require(isinstance(kernel, PairKernel) and kernel.kind in pairwise.FORMS, "the kernel is something else.")
+def _check_pair_kernel(value: object) -> None:
+    kernel = _instance(value, PairKernel, "the kernel")
+    _require(kernel.kind in pairwise.FORMS, f"a kernel of kind {kernel.kind!r:.50} is not known.")
     for number in (kernel.gamma, kernel.degree, kernel.coef0):
         _number(number, "a parameter of the kernel")
     _require(isinstance(kernel.nonnegative_for, str), "nonnegative_for must be a kernel's name.")
     function = kernel.function
     if kernel.kind != "factor":
-        _require(function is None, "the kernel's function is something else.")
+        _require(function is None, "a kernel that is not a factor has no function.")
     elif isinstance(function, pairwise.ScikitLearn):
-        _require(function.name in pairwise.SCIKIT_LEARN_NAMES, "the kernel's function is none of scikit-learn's.")
+        _require(function.name in pairwise.SCIKIT_LEARN_NAMES, "the kernel's function is not one of scikit-learn.")
     else:
         _check_kernel(function)
 
 
-def _check_landmarks(model: Any) -> None:
+def _check_landmarks(model: BaseEstimator) -> None:
     _check_pair_kernel(model._kernel)
     _check_points(model._points, model.n_features_in_)
     _array(model.dual_coef_, (n_problems(model.classes_), len(model._points)), "dual_coef_")
 
 
-def _check_nystrom_map(model: Any) -> None:
-    _require(isinstance(model._map, LandmarkMap), "the map is something else.")
-    _check_pair_kernel(model._map.kernel)
-    _check_points(model._map.points, model.n_features_in_)
-    _array(model._map.root, (model._map.width, model._map.width), "root_")
+def _check_nystrom_map(model: BaseEstimator) -> None:
+    landmarks = _instance(model._map, LandmarkMap, "the map")
+    _check_pair_kernel(landmarks.kernel)
+    _check_points(landmarks.points, model.n_features_in_)
+    _array(landmarks.root, (landmarks.width, landmarks.width), "root_")
 
 
-def _check_additive_map(model: Any) -> None:
+def _check_additive_map(model: BaseEstimator) -> None:
     _check_encoder(model._encoder, model.n_features_in_, model.n_features_in_)
-    _require(model._encoder.grid is not None, "a map without codes.")
+    _require(model._encoder.grid is not None, "the encoder of a map must have codes.")
     n_components = model.n_components_
-    _require(type(n_components) is int and n_components > 0, "n_components_ must be a positive number.")
+    _require(type(n_components) is int and n_components > 0, "n_components_ must be a positive integer.")
     _array(model._features, (model._encoder.grid.values.size, n_components), "the table")
 
 
-def _check_budgeted(model: Any) -> None:
+def _check_budgeted(model: BaseEstimator) -> None:
     vectors = _array(model.support_vectors_, (_ANY, model.n_features_in_), "support_vectors_", np.float32)
     counts = _array(model.n_support_, (n_problems(model.classes_),), "n_support_", np.int64)
     _require(
@@ -244,30 +275,32 @@ def _check_budgeted(model: Any) -> None:
     )
     _array(model.dual_coef_, (len(vectors),), "dual_coef_")
     _number(model.gamma_, "gamma_", positive=True)
-    _require(isinstance(model._last, list) and len(model._last) == counts.size, "one last state a problem.")
+    _require(
+        isinstance(model._last, list) and len(model._last) == counts.size, "there must be one last state per problem."
+    )
     for last, n in zip(model._last, counts.tolist(), strict=True):
-        _require(set(last) == {field.name for field in fields(BudgetedModel)}, "a last state of other parts.")
+        _require(set(last) == {field.name for field in fields(BudgetedModel)}, "a last state has other parts.")
         _array(last["counts"], (n,), "counts", np.float32)
         _array(last["pasts"], (n,), "pasts")
         for name in ("bias", "bias_past", "weight_sum", "average_norm", "n_seen", "scale"):
             _number(last[name], name)
         _require(type(last["n_steps"]) is int and 0 <= last["n_steps"] < 2**53, "n_steps must be a number of rows.")
-        _require(last["n_seen"] >= 1 or last["n_steps"] == 0, "n_seen: steps of no rows.")
+        _require(last["n_seen"] >= 1 or last["n_steps"] == 0, "n_seen must be at least 1 after a step.")
 
 
-def _check_scaler(model: Any) -> None:
-    """scikit-learn's scalers compute in NumPy with numbers a feature: NaN for a column that had none else."""
+def _check_scaler(model: BaseEstimator) -> None:
+    """scikit-learn's scalers compute in NumPy, with one number per feature: NaN for columns that were all NaN."""
     for name in _LEARNT[type(model).__name__]:
         value = getattr(model, name)
         fits = isinstance(value, np.ndarray) and value.dtype.kind == "f" and value.shape == (model.n_features_in_,)
         unused = value is None and getattr(model, _NEEDED_BY[name], True) is False
-        _require(fits or unused, f"{name} must be floats, one a feature.")
+        _require(fits or unused, f"{name} must have one float per feature.")
     for bound in getattr(model, "feature_range", ()):
         _number(bound, "an end of feature_range")
-    _require(len(getattr(model, "feature_range", (0, 1))) == 2, "feature_range has two ends.")
+    _require(len(getattr(model, "feature_range", (0, 1))) == 2, "feature_range must have two ends.")
 
 
-# What scikit-learn's scalers need of a feature, and the parameter without which they do not.
+# What scikit-learn's scalers need for each feature, and the parameter that makes them use it.
 _LEARNT: dict[str, tuple[str, ...]] = {
     "StandardScaler": ("mean_", "scale_"),
     "MinMaxScaler": ("min_", "scale_"),
@@ -276,7 +309,7 @@ _LEARNT: dict[str, tuple[str, ...]] = {
 }
 _NEEDED_BY = {"mean_": "with_mean", "scale_": "with_std"}
 
-_CHECKS: dict[str, list[Any]] = {
+_CHECKS: dict[str, list[Callable[[BaseEstimator], None]]] = {
     "AdditiveSVC": [_check_features, _check_classes, _check_shapes],
     "AdditiveSVCCV": [_check_features, _check_classes, _check_shapes],
     "NystromSVC": [_check_features, _check_classes, _check_landmarks],

@@ -1,9 +1,9 @@
 """Model files: a fitted estimator as JSON and arrays in a safetensors file. No pickle, no code.
 
-Versions of the format are major.minor. A file of a known major version is read: of an older minor one, what it lacks
-has its default; of a newer minor one, parameters and fields that are not known here are passed over. A change that
-older readers must not ignore is a new major version, and other major versions are refused with what to do about it.
-A file has the lowest version that can be read without loss: 2.0 has terms other than numbers, and 1.1 has none.
+Versions of the format are major.minor. All files of a known major version can be read: what an older minor version
+lacks gets its default, and unknown parameters and fields of a newer minor version are ignored. A change that older
+readers must not ignore needs a new major version. Files of unknown major versions are refused, with advice. A file is
+written in the lowest version that can represent it: 2.0 if there are terms other than numbers, else 1.1.
 """
 
 from __future__ import annotations
@@ -13,30 +13,31 @@ import os
 import re
 from typing import Any
 
+from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from ..io.atomic import replacing
 from ..threads import thread_count
 from .checks import check_estimator
-from .tensor_file import DamagedFileError, TensorFile, write_tensors
+from .tensor_file import JSON, DamagedFileError, TensorFile, as_object, write_tensors
 from .tree import TreeReader, TreeWriter
 
-# What is written: the first where all terms are numbers, the second for other terms, which older versions cannot read.
+# Written versions: the first if all terms are numbers, the second for other terms, which older versions cannot read.
 FORMAT, FORMAT_OF_TERMS = (1, 1), (2, 0)
 # The latest minor version of each major one.
 _LATEST = dict([FORMAT, FORMAT_OF_TERMS])
 
-# What building a model from nonsense may raise.
+# Errors that building a model from a damaged file may raise.
 _NONSENSE = (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError, RecursionError)
 
 
-def save(model: Any, path: str | os.PathLike[str]) -> None:
-    """Write a fitted estimator, or a pipeline of these, to a file that `load` reads.
+def save(model: BaseEstimator, path: str | os.PathLike[str]) -> None:
+    """Write a fitted estimator, or a pipeline of estimators, to a file that `load` reads.
 
-    The file holds numbers and text only, and is there as a whole or not at all. Functions of the user's own, as in
+    The file contains only numbers and text, and is written atomically. User-defined functions, as in
     ``kernels.Custom``, cannot be saved.
 
-    The same data, parameters and seed give the same bytes, on one instruction set and version of the libraries. So the
+    The same data, parameters and seed give the same bytes, with the same instruction set and library versions. So the
     seconds in ``history_`` are not saved: after `load` they are NaN.
 
     >>> import kernline, tempfile, os
@@ -54,7 +55,7 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
 
     check_is_fitted(model)
     writer = TreeWriter()
-    tree = writer._estimator(model, "model")
+    tree = writer.estimator(model, "model")
     major, minor = FORMAT_OF_TERMS if writer.has_terms else FORMAT
     described = {"format": f"{major}.{minor}", "kernline": __version__, "model": tree}
     metadata = {"kernline": json.dumps(described, separators=(",", ":"), ensure_ascii=False, allow_nan=False)}
@@ -63,15 +64,16 @@ def save(model: Any, path: str | os.PathLike[str]) -> None:
 
 
 def load(path: str | os.PathLike[str], *, n_jobs: int | None = -1) -> Any:
-    """Read what `save` wrote. All of it is checked: a file that was cut, damaged or made up is a ValueError.
+    """Read a file written by `save`. Its content is checked: a truncated, damaged or forged file raises ValueError.
 
-    `n_jobs` threads read and check large files (-1: one a processor).
+    Large files are read and checked in `n_jobs` threads (-1: one per processor).
     """
     try:
         with TensorFile(path, thread_count(n_jobs)) as file:
-            described = json.loads(file.metadata["kernline"])
+            described = as_object(json.loads(file.metadata["kernline"]), "the description of the model")
             major, minor = _version(described)
-            model = TreeReader(file, lenient=minor > _LATEST[major])._estimator(described["model"])
+            tree = as_object(described["model"], "the model")
+            model = TreeReader(file, lenient=minor > _LATEST[major]).estimator(tree)
         check_estimator(model)
     except _UnknownVersionError as error:
         raise ValueError(f"{os.fspath(path)}: {error}") from None
@@ -87,10 +89,10 @@ class _UnknownVersionError(Exception):
     pass
 
 
-def _version(described: dict[str, Any]) -> tuple[int, int]:
-    version = re.fullmatch(r"(\d{1,4})\.(\d{1,4})", described["format"])
+def _version(described: dict[str, JSON]) -> tuple[int, int]:
+    version = re.fullmatch(r"(\d{1,4})\.(\d{1,4})", str(described["format"]))
     if version is None:
-        raise DamagedFileError(f"format {described['format']!r:.50}")
+        raise DamagedFileError(f"format {described['format']!r:.50} is not known.")
     major, minor = int(version[1]), int(version[2])
     if major not in _LATEST:
         remedy = "Update kernline" if major > max(_LATEST) else "Load and save it with a version of kernline in between"

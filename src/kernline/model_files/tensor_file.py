@@ -1,14 +1,14 @@
-"""Arrays in a safetensors file, with digests, read in threads a piece at a time.
+"""Arrays in a safetensors file, with digests, read in pieces by several threads.
 
     8 bytes          length of the header
     header           JSON: name → dtype, shape, offsets of its bytes; "__metadata__": text by name
     the arrays       one after another, no gaps
 
-Metadata has a SHA-256 of the header itself (taken with zeros in its place), and the header a CRC-32 of every piece of
-an array: whole rows of its first axis, about a megabyte. So pieces are read, checked and put into place side by side,
-while they are in the cache. Both find damage; neither keeps anybody from making up a file, and a SHA-256 of everything
-took longer than the rest of a load. Nothing is mapped: a file that shrinks under a mapping ends the process. Any reader
-of safetensors can open these files.
+The metadata contain a SHA-256 of the header (computed with zeros in its place) and a CRC-32 of every piece of an array:
+whole rows of its first axis, about a megabyte. So several pieces can be read, checked and stored at once, while they
+are in the cache. Digests detect damage, not forgery; a SHA-256 of the whole file took longer than the rest of a load.
+Files are not mapped into memory, as a mapped file that shrinks ends the process. All readers of safetensors can open
+them.
 """
 
 from __future__ import annotations
@@ -18,14 +18,19 @@ import json
 import math
 import os
 import zlib
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any, BinaryIO
+from operator import itemgetter
+from typing import BinaryIO, TypeAlias
 
 import numpy as np
-from numpy.typing import NDArray
 
-# Names the format has for the types of numbers.
+from ..array_types import Numbers
+
+JSON: TypeAlias = "bool | int | float | str | list[JSON] | dict[str, JSON] | None"
+
+# Number types by their names in the format.
 DTYPES = {
     "BOOL": "?",
     "U8": "u1",
@@ -42,27 +47,27 @@ DTYPES = {
 }
 _NAMES = {np.dtype(dtype): name for name, dtype in DTYPES.items()}
 
-_LARGEST_HEADER = 100_000_000  # the format's own bound
+_LARGEST_HEADER = 100_000_000  # the limit of the format
 _PIECE = 1 << 20
 _NO_DIGEST = "0" * 64
 
 
 class DamagedFileError(ValueError):
-    """What a file holds is not what its header says, or not what a model needs."""
+    """The content of a file does not fit its header, or is not that of a model."""
 
 
-def storable(dtype: np.dtype[Any]) -> bool:
-    """Whether the format has a name for numbers of this type."""
+def storable(dtype: np.dtype[np.generic]) -> bool:
+    """Whether the format has a name for this number type."""
     return dtype.newbyteorder("<") in _NAMES
 
 
-def write_tensors(file: BinaryIO, arrays: dict[str, NDArray[Any]], metadata: dict[str, str]) -> None:
+def write_tensors(file: BinaryIO, arrays: Mapping[str, Numbers], metadata: dict[str, str]) -> None:
     """Write the arrays, with `metadata` and checksums in the header."""
-    # Wide numbers first: then each begins at a multiple of its size.
+    # Wide numbers first, so that each array begins at a multiple of its item size.
     names = sorted(arrays, key=lambda name: -arrays[name].dtype.itemsize)
     checks = {name: [zlib.crc32(piece.data) for piece in _contiguous(arrays[name])] for name in names}
     described = {"sha256": _NO_DIGEST, "crc32": json.dumps(checks, ensure_ascii=False)} | metadata
-    header: dict[str, Any] = {"__metadata__": described}
+    header: dict[str, object] = {"__metadata__": described}
     position = 0
     for name in names:
         array = arrays[name]
@@ -76,7 +81,7 @@ def write_tensors(file: BinaryIO, arrays: dict[str, NDArray[Any]], metadata: dic
     text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
     text += b" " * (-len(text) % 8)
     if len(text) > _LARGEST_HEADER:
-        raise ValueError(f"names, labels and settings take {len(text):,} bytes; {_LARGEST_HEADER:,} are allowed.")
+        raise ValueError(f"names, labels and settings have {len(text):,} bytes; {_LARGEST_HEADER:,} are allowed.")
     text = text.replace(_NO_DIGEST.encode(), _sha256(text).encode(), 1)
     file.write(len(text).to_bytes(8, "little") + text)
     for name in names:
@@ -86,13 +91,13 @@ def write_tensors(file: BinaryIO, arrays: dict[str, NDArray[Any]], metadata: dic
 
 @dataclass(frozen=True)
 class _Entry:
-    dtype: np.dtype[Any]
+    dtype: np.dtype[np.generic]
     shape: tuple[int, ...]
     offset: int  # in the file
 
 
 class TensorFile:
-    """An open file. The header is read and checked at once, an array when it is asked for."""
+    """An open file. The header is read and checked immediately, arrays by `read`."""
 
     def __init__(self, path: str | os.PathLike[str], n_threads: int = 1) -> None:
         self.n_threads = n_threads
@@ -100,7 +105,7 @@ class TensorFile:
         self.size = os.fstat(self.file.fileno()).st_size
         try:
             self.metadata, self.entries = self._read_header()
-            self.checks = _object(json.loads(self.metadata["crc32"]), "the list of checksums")
+            self.checks = as_object(json.loads(self.metadata["crc32"]), "the list of checksums")
         except BaseException:
             self.close()
             raise
@@ -112,15 +117,15 @@ class TensorFile:
     def __enter__(self) -> TensorFile:
         return self
 
-    def __exit__(self, *_: Any) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def shape(self, name: str) -> tuple[int, ...]:
         """The shape of an array, before it is read."""
         return self._entry(name).shape
 
-    def read(self, name: str, into: NDArray[Any] | None = None, *, finite: bool = False) -> NDArray[Any]:
-        """The array, or `into` filled with it; `finite` refuses NaN and infinity."""
+    def read(self, name: str, into: Numbers | None = None, *, finite: bool = False) -> Numbers:
+        """Read an array, to `into` if given; with `finite`, refuse NaN and infinity."""
         entry = self._entry(name)
         out = np.empty(entry.shape, dtype=entry.dtype) if into is None else into
         if out.shape != entry.shape or out.dtype != entry.dtype:
@@ -131,7 +136,7 @@ class TensorFile:
         row_bytes = math.prod(entry.shape[1:]) * entry.dtype.itemsize
         checks = self.checks.get(name)
         if not isinstance(checks, list) or len(checks) != len(slices):
-            raise DamagedFileError(f"{name!r} has not the checksums that its pieces need.")
+            raise DamagedFileError(f"{name!r} does not have one checksum per piece.")
 
         def read(k: int) -> None:
             rows = slices[k]
@@ -139,28 +144,26 @@ class TensorFile:
             piece = target if target.flags.c_contiguous else np.empty(target.shape, target.dtype)
             self._fill(piece, entry.offset + rows.start * row_bytes)
             if zlib.crc32(piece.data) != checks[k]:
-                raise DamagedFileError(
-                    f"{name!r} does not have the checksum that the header says: the file was damaged."
-                )
+                raise DamagedFileError(f"{name!r} does not have the checksum in the header: the file is damaged.")
             if finite and not np.isfinite(piece).all():
-                raise DamagedFileError(f"{name!r} holds values that are not finite.")
+                raise DamagedFileError(f"{name!r} has values that are not finite.")
             if piece is not target:
                 target[...] = piece
 
         if self.n_threads > 1 and len(slices) > 4:
             with ThreadPoolExecutor(self.n_threads) as pool:
                 list(pool.map(read, range(len(slices))))
-        else:  # a few pieces are read sooner than threads are made
+        else:  # reading a few pieces takes less time than starting threads
             for k in range(len(slices)):
                 read(k)
         return out
 
-    def _entry(self, name: Any) -> _Entry:
+    def _entry(self, name: JSON) -> _Entry:
         if not isinstance(name, str) or name not in self.entries:
             raise DamagedFileError(f"there is no array {name!r:.50}.")
         return self.entries[name]
 
-    def _fill(self, piece: NDArray[Any], offset: int) -> None:
+    def _fill(self, piece: Numbers, offset: int) -> None:
         room, done = piece.reshape(-1).view(np.uint8).data, 0
         while done < len(room):
             n = os.preadv(self.file.fileno(), [room[done:]], offset + done)
@@ -168,43 +171,59 @@ class TensorFile:
                 raise DamagedFileError("the file ends before its arrays do.")
             done += n
 
-    def _read_header(self) -> tuple[dict[str, Any], dict[str, _Entry]]:
+    def _read_header(self) -> tuple[dict[str, str], dict[str, _Entry]]:
         size = self.size
         length = int.from_bytes(self.file.read(8), "little")
         if size < 8 or not 2 <= length <= min(size - 8, _LARGEST_HEADER):
-            raise DamagedFileError(f"{size} bytes, with a header of {length} bytes by its beginning: not a model file.")
+            raise DamagedFileError(
+                f"{size} bytes, which begin with {length} as the length of a header: not a model file."
+            )
         text = self.file.read(length)
-        header = _object(json.loads(text), "the header")
-        metadata = _object(header.pop("__metadata__", {}), "the metadata")
-        claimed = metadata.get("sha256")
-        if not isinstance(claimed, str) or len(claimed) != 64:
+        header = as_object(json.loads(text), "the header")
+        metadata = as_object(header.pop("__metadata__", {}), "the metadata")
+        texts = {name: value for name, value in metadata.items() if isinstance(value, str)}
+        claimed = texts.get("sha256", "")
+        if len(claimed) != 64:
             raise DamagedFileError("no digest in the header: a safetensors file, but not a model of kernline.")
         if _sha256(text.replace(claimed.encode(), _NO_DIGEST.encode(), 1)) != claimed:
-            raise DamagedFileError("the header does not have the SHA-256 it says: the file was damaged.")
-        return metadata, _entries(header, 8 + length, size)
+            raise DamagedFileError("the header does not have the SHA-256 that it contains: the file is damaged.")
+        return texts, _entries(header, 8 + length, size)
 
 
-def _entries(header: dict[str, Any], begin: int, size: int) -> dict[str, _Entry]:
+def _entries(header: dict[str, JSON], begin: int, size: int) -> dict[str, _Entry]:
     """The arrays, which must fill the rest of the file without gaps or overlaps."""
-    entries = {}
-    position = begin
-    for name, described in sorted(header.items(), key=lambda item: item[1]["data_offsets"]):
-        dtype, shape, offsets = DTYPES.get(described["dtype"]), described["shape"], described["data_offsets"]
-        if dtype is None or not all(type(n) is int and n >= 0 for n in [*shape, *offsets]) or len(shape) > 8:
-            raise DamagedFileError(f"{name!r:.50}: neither type nor shape nor place of it can be right.")
-        n_bytes = math.prod(shape) * np.dtype(dtype).itemsize
+    found: list[tuple[list[int], str, np.dtype[np.generic], tuple[int, ...]]] = []
+    for name, value in header.items():
+        described = as_object(value, f"{name!r:.50}")
+        dtype = DTYPES.get(str(described["dtype"]))
+        shape, offsets = _sizes(described["shape"]), _sizes(described["data_offsets"])
+        if dtype is None or shape is None or offsets is None or len(shape) > 8:
+            raise DamagedFileError(f"{name!r:.50} has an invalid type, shape or position.")
+        found.append((offsets, name, np.dtype(dtype), tuple(shape)))
+    entries, position = {}, begin
+    for offsets, name, number_type, sizes in sorted(found, key=itemgetter(0, 1)):
+        n_bytes = math.prod(sizes) * number_type.itemsize
         if offsets != [position - begin, position - begin + n_bytes] or position + n_bytes > size:
-            raise DamagedFileError(f"{name!r:.50} does not lie where arrays of these shapes must lie.")
-        entries[name] = _Entry(np.dtype(dtype), tuple(shape), position)
+            raise DamagedFileError(f"{name!r:.50} is not at the position that the shapes of the arrays require.")
+        entries[name] = _Entry(number_type, sizes, position)
         position += n_bytes
     if position != size:
         raise DamagedFileError(f"the arrays end at byte {position}, and the file at {size}.")
     return entries
 
 
-def _object(value: Any, what: str) -> dict[str, Any]:
+def _sizes(value: JSON) -> list[int] | None:
+    """A list of sizes or offsets, or None if it is something else."""
+    if not isinstance(value, list):
+        return None
+    sizes = [n for n in value if type(n) is int and n >= 0]
+    return sizes if len(sizes) == len(value) else None
+
+
+def as_object(value: JSON, what: str) -> dict[str, JSON]:
+    """The value, if it is a JSON object."""
     if not isinstance(value, dict):
-        raise DamagedFileError(f"{what} is no JSON object.")
+        raise DamagedFileError(f"{what} is not a JSON object.")
     return value
 
 
@@ -217,8 +236,8 @@ def _pieces(shape: tuple[int, ...], itemsize: int) -> list[slice]:
     return [slice(begin, min(begin + step, n_rows)) for begin in range(0, n_rows, step)]
 
 
-def _contiguous(array: NDArray[Any]) -> list[NDArray[Any]] | Any:
-    """The pieces of an array in the order and the byte order of the file, made one at a time."""
+def _contiguous(array: Numbers) -> Iterator[Numbers]:
+    """The pieces of an array, one after another, in the memory layout and byte order of the file."""
     rows = array if array.ndim else array.reshape(1)
     little = array.dtype.newbyteorder("<")
     return (np.ascontiguousarray(rows[piece], dtype=little) for piece in _pieces(array.shape, array.dtype.itemsize))

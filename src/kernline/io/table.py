@@ -1,0 +1,147 @@
+"""Tables read by pyarrow, a batch of rows at a time: named columns, one of which may be the target."""
+
+from __future__ import annotations
+
+import importlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..array_types import Labels, Numbers
+from .damage import parsing
+from .formats import Data, ReadSettings
+from .labels import text_labels
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from .arrow_types import Column, DataType, Schema
+
+REMEDY = "Leave it out with columns=, make it the target=, or convert it to numbers first."
+
+
+def pyarrow(what: str, module: str = "pyarrow", action: str = "Reading") -> ModuleType:
+    """Return the module, or say how to install it."""
+    try:
+        return importlib.import_module(module)
+    except ImportError as error:
+        raise ImportError(f"{action} {what} needs pyarrow: pip install 'kernline[io]'.") from error
+
+
+class Table:
+    """An open table. Its batches are columns of some rows at a time, first the features, then the target."""
+
+    named = True  # whether the columns have names of their own
+
+    def __init__(self, name: str, columns: list[str], settings: ReadSettings) -> None:
+        if len(set(columns)) < len(columns):
+            (repeated, _), *_ = Counter(columns).most_common(1)
+            raise ValueError(f"{name}: two columns are called {repeated!r}.")
+        self.name = name
+        self.target = _target(name, columns, settings)
+        self.features = _features(name, columns, self.target, settings.columns)
+        self.wanted = [*self.features, *([self.target] if self.target is not None else [])]
+        if not self.wanted:
+            raise ValueError(f"{name}: no column is left to be read. There are: {_listed(columns) or 'none'}.")
+        self.labels: list[Column] = []
+
+    def blocks(self, batches: Iterator[Sequence[Column]], dtype: np.dtype[np.generic]) -> Iterator[Numbers]:
+        """Features as dense blocks, in which missing values are NaN; labels are kept for `y`."""
+        for columns in batches:
+            double = pyarrow("a table").float64()
+            if self.target is not None:
+                self.labels.append(columns[-1])
+            block = np.empty((len(columns[0]) if columns else 0, len(self.features)), dtype=dtype)
+            with parsing(self.name):
+                for j in range(len(self.features)):
+                    block[:, j] = _numbers(columns[j], double)
+            yield block
+
+    def y(self) -> Labels | None:
+        """The target column, in the type of its values, once all blocks have been read."""
+        if self.target is None:
+            return None
+        pa = pyarrow("a table")
+        with parsing(self.name):
+            column = pa.chunked_array(self.labels) if self.labels else pa.chunked_array([[]], type=pa.int64())
+            if pa.types.is_dictionary(column.type):
+                column = column.cast(column.type.value_type)
+            is_text = str(column.type) in ("string", "large_string", "string_view")
+            y = text_labels(column.to_pylist()) if is_text and not column.null_count else column.to_numpy()
+        if column.null_count:
+            raise ValueError(f"{self.name}: the target column {self.target!r} lacks {column.null_count} of its values.")
+        return y
+
+    def check_types(self, schema: Schema) -> None:
+        """Refuse features that are not numbers, and a target of a nested type, before any value is read."""
+        for feature in self.features:
+            _check_number(self.name, feature, schema.field(feature).type)
+        if self.target is not None and pyarrow("a table").types.is_nested(schema.field(self.target).type):
+            kind = schema.field(self.target).type
+            raise ValueError(
+                f"{self.name}: the target column {self.target!r} is of type {kind}; labels must be numbers or text."
+            )
+
+
+def read_table(table: Table, batches: Iterator[Sequence[Column]], settings: ReadSettings) -> Data:
+    """Read all batches of a table."""
+    rows = settings.rows(table.name, len(table.features))
+    for block in table.blocks(batches, settings.dtype):
+        rows.append(block)
+    y = table.y()
+    target = table.target if table.named or table.target is None else int(table.target)
+    return Data(rows.result(), y, table.features if table.named else None, target=target)
+
+
+def _numbers(column: Column, double: DataType) -> Numbers:
+    """The values of a column as float64, with NaN for missing values."""
+    values = column if column.type == double else column.cast(double, safe=False)
+    return values.to_numpy(zero_copy_only=False)
+
+
+def _check_number(name: str, feature: str, kind: DataType) -> None:
+    types = pyarrow("a table").types
+    numeric = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
+    if not any(is_kind(kind) for is_kind in numeric):
+        raise ValueError(f"{name}: column {feature!r} is of type {kind}, not of numbers. {REMEDY}")
+
+
+def arrow_buffer(content: bytes | memoryview) -> pa.Buffer:
+    """A copy in memory that Arrow allocated, to pass to Arrow's readers.
+
+    Their threads may outlive the call, and a thread that releases the last reference to a Python object while the
+    process exits aborts it.
+    """
+    buffer = pyarrow("Arrow").allocate_buffer(len(content))
+    memoryview(buffer).cast("B")[:] = content
+    return buffer
+
+
+def _target(name: str, names: list[str], settings: ReadSettings) -> str | None:
+    target = settings.target
+    if target is None or (target not in names and isinstance(target, str) and not settings.target_required):
+        return None
+    if isinstance(target, str) and target in names:
+        return target
+    if not isinstance(target, str) and -len(names) <= target < len(names):
+        return names[target]
+    raise ValueError(f"{name}: no column {target!r} to be the target. There are: {_listed(names)}.")
+
+
+def _features(name: str, names: list[str], target: str | None, columns: Sequence[str] | None) -> list[str]:
+    if columns is None:
+        return [column for column in names if column != target]
+    known = set(names)
+    unknown = [column for column in columns if column not in known]
+    if unknown:
+        raise ValueError(f"{name}: no column {unknown[0]!r}. There are: {_listed(names)}.")
+    if target in columns:
+        raise ValueError(f"columns= contains {target!r}, which is the target.")
+    return list(columns)
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(names[:20]) + (f" and {len(names) - 20} more" if len(names) > 20 else "")
