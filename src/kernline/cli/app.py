@@ -13,6 +13,7 @@ from .choosing import cv
 from .habits import Habitual
 from .inspection import convert, export, inspect
 from .named import app as named
+from .option_groups import expand_groups
 from .prediction import evaluate, predict
 from .training import train
 
@@ -25,7 +26,7 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (train, predict, evaluate, inspect, cv, convert, export, bench):
-    app.command(cls=Habitual)(command)
+    app.command(cls=Habitual)(expand_groups(command))
 app.add_typer(named, name="datasets")
 
 

@@ -12,6 +12,7 @@ import typer
 from . import options as opt
 from .data import Reading
 from .errors import UsageError
+from .option_groups import Default
 from .output import Output, table
 
 
@@ -22,16 +23,9 @@ def bench(
         typer.Argument(metavar="TEST", help="Rows to test on; without, a third of DATA, or @NAME.t."),
     ] = None,
     cost: Annotated[float, typer.Option("-c", "--cost", help="C of all models.")] = 1.0,
-    format: opt.Format = "auto",
-    target: opt.Target = None,
-    columns: opt.Columns = None,
-    zero_based: opt.ZeroBased = None,
-    header: opt.Header = None,
-    delimiter: opt.Delimiter = None,
-    skip_bad: opt.SkipBad = False,
-    threads: opt.Threads = 1,
-    quiet: opt.Quiet = False,
-    json: opt.Json = False,
+    *,
+    reading: Annotated[opt.SingleLabelled, Default(threads=1)],
+    out: Output,
 ) -> None:
     """Compare kernels with each other and with scikit-learn's LinearSVC: accuracy, and seconds to fit and predict.
 
@@ -40,12 +34,10 @@ def bench(
     kernline bench train.svm test.svm -c 10
     kernline bench table.csv --target species
     """
-    out = Output(quiet=quiet, json=json)
     with out.working():
-        reading = Reading(out, format, target, columns, zero_based, skip_bad, threads, header, delimiter)
-        parts = _parts(reading, data, test)
+        parts = _parts(Reading(out, reading), data, test)
         results: list[dict[str, Any]] = []
-        for name, model in _contestants(parts[0], cost, threads):
+        for name, model in _contestants(parts[0], cost, reading.threads):
             with out.status(f"Training {name}"):
                 results.append({"model": name, **_measure(model, *parts)})
         rows = [
@@ -56,7 +48,7 @@ def bench(
         shape = {"rows": parts[0].shape[0], "test_rows": parts[2].shape[0], "features": parts[0].shape[1], "C": cost}
         head = "{rows:,} rows to train, {test_rows:,} to test, {features:,} features, C = {C:g}".format(**shape)
         lines = [head, "", *table(["model", "accuracy", "fit", "predict"], rows)]
-        out.result(shape | {"threads": threads, "results": results}, lines)
+        out.result(shape | {"threads": reading.threads, "results": results}, lines)
 
 
 def _parts(reading: Reading, data: str, test: str | None) -> tuple[Any, Any, Any, Any]:
@@ -70,8 +62,8 @@ def _parts(reading: Reading, data: str, test: str | None) -> tuple[Any, Any, Any
         X, X_test, y, y_test = train_test_split(content.X, content.y, test_size=1 / 3, random_state=0)
         return X, y, X_test, y_test
     test = test if test is not None else f"{data}.t"
-    if io.format_of(test, reading.format) == "svmlight":  # few rows may not show where indices begin
-        reading = replace(reading, zero_based=content.zero_based)
+    if io.format_of(test, reading.options.format) == "svmlight":  # few rows may not show where indices begin
+        reading = replace(reading, options=replace(reading.options, zero_based=content.zero_based))
     held_out = reading.labelled(test)
     X, X_test = content.X, held_out.X
     if hasattr(X, "indptr"):

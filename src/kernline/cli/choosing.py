@@ -30,28 +30,13 @@ def cv(
         typer.Option("-c", "--cost", help="A C to try. Repeatable; default: ten."),
     ] = None,
     kernel: Annotated[list[str] | None, mod.KernelOption] = None,
-    estimator: mod.Estimator = None,
-    gamma: mod.Gamma = None,
-    solver: mod.Solver = None,
-    loss: mod.Loss = None,
-    scale: mod.Scale = None,
-    tol: mod.Tol = None,
-    bias: mod.Bias = None,
-    class_weight: mod.Weights = None,
-    param: mod.Parameters = None,
+    *,
+    options: mod.ModelOptions,
     scoring: Annotated[str | None, typer.Option("--scoring", help="A scorer of scikit-learn's.")] = None,
     seed: mod.Seed = 0,
     force: opt.Force = False,
-    format: opt.Format = "auto",
-    target: opt.Target = None,
-    columns: opt.Columns = None,
-    header: opt.Header = None,
-    delimiter: opt.Delimiter = None,
-    zero_based: opt.ZeroBased = None,
-    skip_bad: opt.SkipBad = False,
-    threads: opt.Threads = -1,
-    quiet: opt.Quiet = False,
-    json: opt.Json = False,
+    reading: opt.SingleLabelled,
+    out: Output,
 ) -> None:
     """Choose C, and the kernel of several, by cross-validation.
 
@@ -61,19 +46,15 @@ def cv(
     kernline cv data.svm best.kern -t chi2 -t intersection -c 0.1 -c 1 -c 10
     kernline cv data.svm best.kern -t rbf
     """
-    out = Output(quiet=quiet, json=json)
     with out.working():
         path = model_file(out, data, model, force) if model is not None else None
         names = [estimators.kernel_name(name) for name in kernel or []]
-        classes = {estimators.estimator_class(estimator, name) for name in names or [None]}
+        classes = {estimators.estimator_class(options.estimator, name) for name in names or [None]}
         if len(classes) > 1:
             raise UsageError(f"-t {' -t '.join(map(str, names))}: additive kernels, or one by landmarks, not both.")
-        loss, solver = estimators.loss_and_solver(solver, loss)
-        given = {"gamma": estimators.gamma_value(gamma), "loss": loss, "solver": solver, "scale": scale, "tol": tol}
-        given |= {"n_jobs": threads, "random_state": seed} | estimators.intercept(bias)
-        searched = searcher(classes.pop(), names, cost, folds, scoring, given, param or [])
-        reading = Reading(out, format, target, columns, zero_based, skip_bad, threads, header, delimiter)
-        search(out, searched, reading, data, class_weight or [], path)
+        given = estimators.parameters(options, seed, reading.threads)
+        searched = searcher(classes.pop(), names, cost, folds, scoring, given, options.param or [])
+        search(out, searched, Reading(out, reading), data, options.class_weight or [], path)
 
 
 def search(

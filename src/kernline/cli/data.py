@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from .errors import UsageError
+from .options import ReadingOptions
 from .output import Output
 
 _TABS = {"tab": "\t", "\\t": "\t"}  # what shells make hard to type
@@ -17,18 +18,10 @@ _TABS = {"tab": "\t", "\\t": "\t"}  # what shells make hard to type
 
 @dataclass(frozen=True)
 class Reading:
-    """What the user said about the file, and the voice to tell oddities with."""
+    """Reads files as the options say, and reports what is unusual about them."""
 
     out: Output
-    format: str = "auto"
-    target: str | None = None
-    columns: str | None = None
-    zero_based: bool | None = None
-    skip_bad: bool = False
-    threads: int = -1
-    header: bool | None = None
-    delimiter: str | None = None
-    multilabel: bool = False
+    options: ReadingOptions
 
     def labelled(self, source: str, model: Any = None) -> Any:
         """Rows with labels; `model`: with the columns it was trained on."""
@@ -45,7 +38,7 @@ class Reading:
         try:
             data = self._named(source[1:]) if source.startswith("@") else self._file(source, model, labels=labels)
         except ValueError as error:
-            if self.zero_based is None and model is not None and "read as one-based" in str(error):
+            if self.options.zero_based is None and model is not None and "read as one-based" in str(error):
                 error.add_note("The model was trained on a file whose indices begin at 1.")
             raise
         if data.y is not None and (labels or model is not None):
@@ -57,31 +50,32 @@ class Reading:
 
         check_exists(source)
         names = getattr(model, "feature_names_in_", None)
-        columns: Sequence[str] | None = self.columns.split(",") if self.columns is not None else None
+        options = self.options
+        columns: Sequence[str] | None = options.columns.split(",") if options.columns is not None else None
         if columns is None and names is not None and self._is_table(source):
             columns = [str(name) for name in names]  # a file may hold more, in another order
         target = self._target(model if self._is_table(source) else None)
-        if self.target is None and isinstance(target, int) and not labels:
+        if options.target is None and isinstance(target, int) and not labels:
             target = None  # in a table without names and without labels, another column has this number
         return io.read(
             source,
-            format=self.format,
+            format=options.format,
             target=target,
-            target_required=labels or self.target is not None,
+            target_required=labels or options.target is not None,
             columns=columns,
-            header="auto" if self.header is None else self.header,
-            delimiter=_TABS.get(self.delimiter, self.delimiter) if self.delimiter is not None else None,
-            multilabel=self.multilabel,
+            header="auto" if options.header is None else options.header,
+            delimiter=_TABS.get(options.delimiter, options.delimiter) if options.delimiter is not None else None,
+            multilabel=options.multilabel,
             zero_based=self._zero_based(source, model),
-            on_error="skip" if self.skip_bad else "raise",
-            n_jobs=self.threads,
+            on_error="skip" if options.skip_bad else "raise",
+            n_jobs=options.threads,
         )
 
     def _kind(self, source: str) -> str:
         """The format of a file; "" for a named data set."""
         from .. import io
 
-        return "" if source.startswith("@") else io.format_of(source, self.format, self.delimiter)
+        return "" if source.startswith("@") else io.format_of(source, self.options.format, self.options.delimiter)
 
     def _is_table(self, source: str) -> bool:
         from .. import io
@@ -90,14 +84,15 @@ class Reading:
 
     def _target(self, model: Any) -> str | int | None:
         """The column of labels: as named by the user, or as the model remembers it from its training."""
-        if self.target is not None:
-            return int(self.target) if re.fullmatch(r"-?\d+", self.target) else self.target
+        named = self.options.target
+        if named is not None:
+            return int(named) if re.fullmatch(r"-?\d+", named) else named
         remembered = getattr(model, "target_name_", None)
         return remembered if type(remembered) in (str, int) else None
 
     def _zero_based(self, source: str, model: Any) -> Any:
         """Where indices begin: as said, or as in the file the model was trained on, for few rows may not show it."""
-        base = self.zero_based
+        base = self.options.zero_based
         if base is None and self._kind(source) == "svmlight":
             base = getattr(model, "zero_based_", None)
         return base if isinstance(base, bool) else "auto"

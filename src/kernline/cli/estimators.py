@@ -7,6 +7,7 @@ import math
 from typing import Any
 
 from .errors import UsageError
+from .model_options import ModelOptions
 
 ESTIMATORS = ("additive", "nystrom", "budgeted")
 
@@ -58,6 +59,21 @@ def build(cls: Any, given: dict[str, Any], extra: list[str]) -> Any:
     model = cls(**parameters)
     model._validate_params()
     return model
+
+
+def parameters(options: ModelOptions, seed: int, threads: int) -> dict[str, Any]:
+    """The estimator's parameters, except for the kernel and C; None where an option was not given."""
+    loss, solver = loss_and_solver(options.solver, options.loss)
+    return {
+        "gamma": gamma_value(options.gamma),
+        "loss": loss,
+        "solver": solver,
+        "scale": options.scale,
+        "tol": options.tol,
+        "n_jobs": threads,
+        "random_state": seed,
+        **intercept(options.bias),
+    }
 
 
 def loss_and_solver(solver: str | None, loss: str | None) -> tuple[str | None, str | None]:

@@ -25,16 +25,9 @@ def inspect(
         typer.Option("--data", help="Data to rank an additive model's features by."),
     ] = None,
     top: Annotated[int, typer.Option("--top", min=1, help="How many features to list.")] = 10,
-    format: opt.Format = "auto",
-    target: opt.Target = None,
-    columns: opt.Columns = None,
-    zero_based: opt.ZeroBased = None,
-    header: opt.Header = None,
-    delimiter: opt.Delimiter = None,
-    skip_bad: opt.SkipBad = False,
-    threads: opt.Threads = -1,
-    quiet: opt.Quiet = False,
-    json: opt.Json = False,
+    *,
+    reading: opt.SingleLabelled,
+    out: Output,
 ) -> None:
     """Tell what a model or a data file holds.
 
@@ -45,11 +38,10 @@ def inspect(
 
     Features without names are numbered from 0, as everywhere in kernline; LIBSVM's index 1 is feature 0.
     """
-    out = Output(quiet=quiet, json=json)
     with out.working():
-        reading = Reading(out, format, target, columns, zero_based, skip_bad, threads, header, delimiter)
+        source = Reading(out, reading)
         if not is_model(file):
-            record = _of_data(reading.rows(file))
+            record = _of_data(source.rows(file))
             out.result(record, _listed(record))
             return
         svm = load_model(file)
@@ -57,7 +49,7 @@ def inspect(
         lines = _listed(record)
         if data is not None:
             _check_curves(svm)
-            record["importance"] = _importance(svm, reading.rows(data, svm).X, top)
+            record["importance"] = _importance(svm, source.rows(data, svm).X, top)
             rows = [[entry["feature"], f"{entry['importance']:.4g}"] for entry in record["importance"]]
             lines += ["", *table(["feature", "importance"], rows)]
         out.result(record, lines)
@@ -67,19 +59,9 @@ def convert(
     source: opt.DataFile,
     output: Annotated[str, typer.Argument(metavar="OUTPUT", help="Its name tells the format; - for standard output.")],
     to: Annotated[str, typer.Option("--to", help="The format to write, if the name does not tell.")] = "auto",
-    format: opt.Format = "auto",
-    target: opt.Target = None,
-    columns: opt.Columns = None,
-    header: opt.Header = None,
-    delimiter: opt.Delimiter = None,
-    zero_based: opt.ZeroBased = None,
-    multilabel: Annotated[
-        bool, typer.Option("--multilabel", help="LIBSVM rows have several labels, as 1,3,7.")
-    ] = False,
-    skip_bad: opt.SkipBad = False,
-    threads: opt.Threads = -1,
-    quiet: opt.Quiet = False,
-    json: opt.Json = False,
+    *,
+    reading: opt.ReadingOptions,
+    out: Output,
 ) -> None:
     """Write data in another format: svmlight, csv, tsv, parquet, arrow, npy, npz; .gz, .bz2 and .xz compress.
 
@@ -88,7 +70,6 @@ def convert(
     kernline convert data.svm.bz2 data.parquet
     kernline convert @digits digits.svm
     """
-    out = Output(quiet=quiet, json=json)
     with out.working():
         from .. import io
         from ..io.atomic import replacing
@@ -98,12 +79,12 @@ def convert(
         if output != "-":
             check_not_input(path, source)
             out.claim(path)
-        reading = Reading(out, format, target, columns, zero_based, skip_bad, threads, header, delimiter, multilabel)
-        content = reading.rows(source)
+        content = Reading(out, reading).rows(source)
         qid = content.qid
         if qid is not None and kind != "svmlight":
             out.warn(f"{source} has numbers of queries (qid), for which {kind} has no place; they are left out.")
             qid = None
+        target = reading.target
         name = target if target is not None and not target.lstrip("-").isdigit() else "label"
         options: Any = {"name": output, "format": to, "feature_names": content.feature_names, "target": name}
         options["qid"] = qid
@@ -115,18 +96,18 @@ def convert(
             io.write(stream, content.X, content.y, **options)
         rows, features = content.X.shape
         record = {"output": output, "rows": rows, "features": features, "skipped_lines": content.n_skipped}
-        out.result(record, [] if quiet else [f"{output}: {rows:,} × {features:,}"])
+        out.result(record, [] if out.quiet else [f"{output}: {rows:,} × {features:,}"])
 
 
 def export(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model file.")],
+    model: opt.ModelFile,
     output: Annotated[str, typer.Argument(metavar="OUTPUT", help="Its name tells the form: .onnx, .h, .json, .csv.")],
     to: Annotated[str | None, typer.Option("--to", help="onnx, c, json or csv, if the name does not tell.")] = None,
     name: Annotated[
         str | None, typer.Option("--name", help="What names in C begin with; default: as the file.")
     ] = None,
-    quiet: opt.Quiet = False,
-    json: opt.Json = False,
+    *,
+    out: Output,
 ) -> None:
     """Write a model for other programs: ONNX, a C header without dependencies, or its curves as JSON or CSV.
 
@@ -134,7 +115,6 @@ def export(
     kernline export model.kern model.onnx
     kernline export model.kern model.h
     """
-    out = Output(quiet=quiet, json=json)
     with out.working():
         path = Path(output)
         form = to or _EXPORTS.get(path.suffix.lower())
@@ -150,7 +130,7 @@ def export(
         getattr(forms, f"to_{form}")(svm, path, **({"name": name} if name is not None else {}))
         size = path.stat().st_size if path.is_file() else None
         line = f"{output}: {size:,} bytes" if size is not None else output
-        out.result({"output": output, "form": form, "bytes": size}, [] if quiet else [line])
+        out.result({"output": output, "form": form, "bytes": size}, [] if out.quiet else [line])
 
 
 def _of_model(svm: Any, file: str) -> dict[str, Any]:

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from . import options as opt
 from .errors import UsageError
+from .option_groups import Fixed, expand_groups
 from .output import Output, table
 
 app = typer.Typer(help="List, fetch and find named data sets.", no_args_is_help=True, rich_markup_mode=None)
@@ -18,14 +18,14 @@ Name = Annotated[str, typer.Argument(metavar="NAME", help="A name from the list.
 
 
 @app.command("list")
-def list_(quiet: opt.Quiet = False, json: opt.Json = False) -> None:
+@expand_groups
+def list_(*, out: Output) -> None:
     """List the data sets. In other commands @NAME is the training part, and @NAME.t the test part.
 
     \b
     kernline datasets list
     KERNLINE_DATA=my/files kernline datasets list
     """
-    out = Output(quiet=quiet, json=json)
     with out.working():
         from .. import datasets
 
@@ -34,17 +34,17 @@ def list_(quiet: opt.Quiet = False, json: opt.Json = False) -> None:
         rows = [
             [entry[key] for key in ("name", "features", "classes", "parts", "checksum", "here")] for entry in entries
         ]
-        out.result({"datasets": entries}, [entry["name"] for entry in entries] if quiet else table(header, rows))
+        out.result({"datasets": entries}, [entry["name"] for entry in entries] if out.quiet else table(header, rows))
 
 
 @app.command()
-def fetch(name: Name, quiet: opt.Quiet = False, json: opt.Json = False) -> None:
+@expand_groups
+def fetch(name: Name, *, out: Output) -> None:
     """Download a data set into the cache, check it, and print where it is.
 
     \b
     kernline datasets fetch usps
     """
-    out = Output(quiet=quiet, json=json)
     with out.working():
         from .. import datasets
 
@@ -54,17 +54,18 @@ def fetch(name: Name, quiet: opt.Quiet = False, json: opt.Json = False) -> None:
 
 
 @app.command()
+@expand_groups
 def path(
     name: Name,
     test: Annotated[bool, typer.Option("--test", help="The test part.")] = False,
-    json: opt.Json = False,
+    *,
+    out: Annotated[Output, Fixed(quiet=True)],
 ) -> None:
     """Print where the files of a data set are, if they are here; nothing is fetched.
 
     \b
     kernline inspect $(kernline datasets path usps)
     """
-    out = Output(quiet=True, json=json)
     with out.working():
         from .. import datasets
 

@@ -5,24 +5,35 @@ from __future__ import annotations
 import json
 import math
 import sys
+import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NoReturn, TextIO
+from typing import Annotated, Any, NoReturn, TextIO
 
 import typer
 
 from .errors import explained, forget_stdout
 
 
+@dataclass
 class Output:
-    """The voice of one command: for people (`quiet`: results alone) or, with `json`, one object for machines."""
+    """Where a command writes: for people (`quiet`: results only) or, with `json`, one object for programs."""
 
-    def __init__(self, *, quiet: bool, json: bool) -> None:
-        self.json = json
-        self.quiet = quiet or json
-        self._stdout_is_taken = False
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Results and errors only.")] = False
+    json: Annotated[bool, typer.Option("--json", help="One JSON object, for machines.")] = False
+    _stdout_is_taken: bool = field(default=False, init=False)
+    _begun: float = field(default_factory=time.perf_counter, init=False)
+
+    def __post_init__(self) -> None:
+        self.quiet = self.quiet or self.json
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the command began."""
+        return time.perf_counter() - self._begun
 
     @property
     def live(self) -> bool:

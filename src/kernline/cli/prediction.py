@@ -16,11 +16,9 @@ from .output import Output, table
 
 _MANY_CLASSES = 50
 
-ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="A model file.")]
-
 
 def predict(
-    model: ModelFile,
+    model: opt.ModelFile,
     data: opt.DataFile,
     result: Annotated[str | None, typer.Argument(metavar="OUTPUT", help="As -o.")] = None,
     output: Annotated[
@@ -28,15 +26,9 @@ def predict(
         typer.Option("-o", "--output", help="Where labels go, a line a row; .csv has a header. Default: here."),
     ] = None,
     scores: Annotated[bool, typer.Option("--scores", help="Write scores beside the labels.")] = False,
-    format: opt.Format = "auto",
-    target: opt.Target = None,
-    header: opt.Header = None,
-    delimiter: opt.Delimiter = None,
-    zero_based: opt.ZeroBased = None,
-    skip_bad: opt.SkipBad = False,
-    threads: opt.Threads = -1,
-    quiet: opt.Quiet = False,
-    json: opt.Json = False,
+    *,
+    reading: opt.ForModel,
+    out: Output,
 ) -> None:
     """Predict labels. MODEL and DATA may come in either order, as a model file is known by its content.
 
@@ -45,7 +37,6 @@ def predict(
     kernline predict test.svm model.kern out.txt
     cat test.svm | kernline predict model.kern - --scores > out.txt
     """
-    out = Output(quiet=quiet, json=json)
     with out.working():
         if result is not None and output is not None:
             raise UsageError(f"two outputs, {result} and -o {output}.")
@@ -56,13 +47,12 @@ def predict(
             out.claim(path)
         svm = load_model(model)
         check_classifier(svm, model)
-        _set_threads(final_step(svm), threads)
-        reading = Reading(out, format, target, None, zero_based, skip_bad, threads, header, delimiter)
-        content = reading.rows(data, svm)
+        _set_threads(final_step(svm), reading.threads)
+        content = Reading(out, reading).rows(data, svm)
         values = scores_of(svm, content.X)
         labels = _labels(svm, values)
         record, line = _counted(labels, content.y)
-        if path is None and json:
+        if path is None and out.json:
             record["labels"] = labels
             if scores:
                 record["scores"] = values
@@ -79,21 +69,15 @@ def predict(
 
         with replacing(path) as file:
             file.write(lines.encode())
-        out.result(record | {"output": str(path)}, [] if quiet or not line else [line])
+        out.result(record | {"output": str(path)}, [] if out.quiet or not line else [line])
 
 
 def evaluate(
-    model: ModelFile,
+    model: opt.ModelFile,
     data: opt.DataFile,
-    format: opt.Format = "auto",
-    target: opt.Target = None,
-    header: opt.Header = None,
-    delimiter: opt.Delimiter = None,
-    zero_based: opt.ZeroBased = None,
-    skip_bad: opt.SkipBad = False,
-    threads: opt.Threads = -1,
-    quiet: opt.Quiet = False,
-    json: opt.Json = False,
+    *,
+    reading: opt.ForModel,
+    out: Output,
 ) -> None:
     """Measure a model on labelled rows: accuracy, and precision and recall of each class.
 
@@ -104,14 +88,12 @@ def evaluate(
     kernline evaluate model.kern table.csv
     kernline evaluate model.kern table.parquet --target species --json
     """
-    out = Output(quiet=quiet, json=json)
     with out.working():
         model, data = model_and_data(model, data)
         svm = load_model(model)
         check_classifier(svm, model)
-        _set_threads(final_step(svm), threads)
-        reading = Reading(out, format, target, None, zero_based, skip_bad, threads, header, delimiter)
-        content = reading.labelled(data, svm)
+        _set_threads(final_step(svm), reading.threads)
+        content = Reading(out, reading).labelled(data, svm)
         if not len(content.y):
             raise ValueError(f"{data} has no rows to evaluate on.")
         labels = _labels(svm, scores_of(svm, content.X))
@@ -121,7 +103,7 @@ def evaluate(
         if unknown:
             out.warn(f"{unknown} rows have labels that the model was not trained on; they count as errors.")
         lines = [line]
-        if not quiet and len(classes) <= _MANY_CLASSES:
+        if not out.quiet and len(classes) <= _MANY_CLASSES:
             rows = [
                 [entry["label"], entry["rows"], *(_percent(entry[name]) for name in ("precision", "recall"))]
                 for entry in classes
