@@ -36,7 +36,7 @@ def names(command):
     return list(inspect.signature(expand_groups(command)).parameters)
 
 
-def test_options_stand_in_place_of_the_group():
+def test_options_replace_the_group():
     def command(file: str, *, size: Size, force: bool = False) -> None: ...
 
     assert names(command) == ["file", "width", "height", "names", "force"]
@@ -58,7 +58,7 @@ def test_the_command_gets_the_group():
     assert "Do it." in run(command, "--help").stdout
 
 
-def test_fixed_fields_are_no_options():
+def test_fixed_fields_are_not_options():
     called = []
 
     def command(*, size: Annotated[Size, Fixed(height=7, names=None)]) -> None:

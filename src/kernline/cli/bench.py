@@ -1,4 +1,4 @@
-"""``bench``: a few models on your own data, beside scikit-learn's linear one."""
+"""``bench``: compare a few models, and scikit-learn's linear SVM, on your own data."""
 
 from __future__ import annotations
 
@@ -17,17 +17,23 @@ from .output import Output, table
 
 
 def bench(
-    data: Annotated[str, typer.Argument(metavar="DATA", help="A data file, or @NAME.")] = "@digits",
+    data: Annotated[
+        str, typer.Argument(metavar="DATA", help="A data file, or @NAME for a named data set.")
+    ] = "@digits",
     test: Annotated[
         str | None,
-        typer.Argument(metavar="TEST", help="Rows to test on; without, a third of DATA, or @NAME.t."),
+        typer.Argument(
+            metavar="TEST", help="Data to test on. Default: @NAME.t for a named data set, else a third of DATA."
+        ),
     ] = None,
-    cost: Annotated[float, typer.Option("-c", "--cost", help="C of all models.")] = 1.0,
+    cost: Annotated[float, typer.Option("-c", "--cost", help="C for all models.")] = 1.0,
     *,
     reading: Annotated[opt.SingleLabelled, Default(threads=1)],
     out: Output,
 ) -> None:
-    """Compare kernels with each other and with scikit-learn's LinearSVC: accuracy, and seconds to fit and predict.
+    """Compare kernels with each other and with LinearSVC.
+
+    Prints the accuracy and the seconds to fit and to predict. LinearSVC is scikit-learn's linear SVM.
 
     \b
     kernline bench
@@ -46,7 +52,7 @@ def bench(
             for result in results
         ]
         shape = {"rows": parts[0].shape[0], "test_rows": parts[2].shape[0], "features": parts[0].shape[1], "C": cost}
-        head = "{rows:,} rows to train, {test_rows:,} to test, {features:,} features, C = {C:g}".format(**shape)
+        head = "{rows:,} training rows, {test_rows:,} test rows, {features:,} features, C = {C:g}".format(**shape)
         lines = [head, "", *table(["model", "accuracy", "fit", "predict"], rows)]
         out.result(shape | {"threads": reading.threads, "results": results}, lines)
 
@@ -62,7 +68,7 @@ def _parts(reading: Reading, data: str, test: str | None) -> tuple[Any, Any, Any
         X, X_test, y, y_test = train_test_split(content.X, content.y, test_size=1 / 3, random_state=0)
         return X, y, X_test, y_test
     test = test if test is not None else f"{data}.t"
-    if io.format_of(test, reading.options.format) == "svmlight":  # few rows may not show where indices begin
+    if io.format_of(test, reading.options.format) == "svmlight":  # a few rows may not show where indices start
         reading = replace(reading, options=replace(reading.options, zero_based=content.zero_based))
     held_out = reading.labelled(test)
     X, X_test = content.X, held_out.X
@@ -70,7 +76,9 @@ def _parts(reading: Reading, data: str, test: str | None) -> tuple[Any, Any, Any
         for part in (X, X_test):
             part.resize((part.shape[0], max(X.shape[1], X_test.shape[1])))
     elif X.shape[1] != X_test.shape[1]:
-        raise UsageError(f"{data} has {X.shape[1]} features, and {test} has {X_test.shape[1]}.")
+        raise UsageError(
+            f"{data} has {X.shape[1]} features, but {test} has {X_test.shape[1]}. They must have the same columns."
+        )
     return X, content.y, X_test, held_out.y
 
 
@@ -93,7 +101,7 @@ def _contestants(X: Any, C: float, threads: int) -> list[tuple[str, Any]]:
 def _measure(model: Any, X: Any, y: Any, X_test: Any, y_test: Any) -> dict[str, float]:
     begun = time.perf_counter()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # LinearSVC seldom converges on unscaled data
+        warnings.simplefilter("ignore")  # LinearSVC rarely converges on unscaled data
         model.fit(X, y)
     fitted = time.perf_counter()
     accuracy = float((model.predict(X_test) == y_test).mean())

@@ -22,23 +22,25 @@ def cv(
     data: opt.DataFile,
     model: Annotated[
         str | None,
-        typer.Argument(metavar="MODEL", help="Where to save the best, refitted to all rows."),
+        typer.Argument(metavar="MODEL", help="Where to save the best model, refitted to all rows. Default: nowhere."),
     ] = None,
     folds: Annotated[int, typer.Option("-v", "--folds", min=2, help="Number of folds.")] = 5,
     cost: Annotated[
         list[float] | None,
-        typer.Option("-c", "--cost", help="A C to try. Repeatable; default: ten."),
+        typer.Option("-c", "--cost", help="A value of C to try. Can be repeated. Default: a range of values."),
     ] = None,
     kernel: Annotated[list[str] | None, mod.KernelOption] = None,
     *,
     options: mod.ModelOptions,
-    scoring: Annotated[str | None, typer.Option("--scoring", help="A scorer of scikit-learn's.")] = None,
+    scoring: Annotated[
+        str | None, typer.Option("--scoring", help="Name of a scikit-learn scorer. Default: accuracy.")
+    ] = None,
     seed: mod.Seed = 0,
     force: opt.Force = False,
     reading: opt.SingleLabelled,
     out: Output,
 ) -> None:
-    """Choose C, and the kernel of several, by cross-validation.
+    """Choose C and the kernel by cross-validation.
 
     \b
     kernline cv data.svm
@@ -51,7 +53,9 @@ def cv(
         names = [estimators.kernel_name(name) for name in kernel or []]
         classes = {estimators.estimator_class(options.estimator, name) for name in names or [None]}
         if len(classes) > 1:
-            raise UsageError(f"-t {' -t '.join(map(str, names))}: additive kernels, or one by landmarks, not both.")
+            raise UsageError(
+                f"-t {' -t '.join(map(str, names))}: compare additive kernels, or give one landmark kernel, not both."
+            )
         given = estimators.parameters(options, seed, reading.threads)
         searched = searcher(classes.pop(), names, cost, folds, scoring, given, options.param or [])
         search(out, searched, Reading(out, reading), data, options.class_weight or [], path)

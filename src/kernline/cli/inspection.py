@@ -1,4 +1,4 @@
-"""``inspect``, ``convert`` and ``export``: what a file holds, and the same in another form."""
+"""``inspect``, ``convert`` and ``export``: show the contents of a file, or write them in another format."""
 
 from __future__ import annotations
 
@@ -19,24 +19,26 @@ _MAIN_PARAMETERS = ("kernel", "approximation", "C", "loss", "scale", "basis", "n
 
 
 def inspect(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A model, or data.")],
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="A model file, a data file, or @NAME for a named data set.")
+    ],
     data: Annotated[
         str | None,
-        typer.Option("--data", help="Data to rank an additive model's features by."),
+        typer.Option("--data", help="Data used to rank the features of an additive model by importance."),
     ] = None,
-    top: Annotated[int, typer.Option("--top", min=1, help="How many features to list.")] = 10,
+    top: Annotated[int, typer.Option("--top", min=1, help="Number of features to list.")] = 10,
     *,
     reading: opt.SingleLabelled,
     out: Output,
 ) -> None:
-    """Tell what a model or a data file holds.
+    """Show what a model or data file contains.
 
     \b
     kernline inspect model.kern
     kernline inspect model.kern --data train.svm --top 20
     kernline inspect train.csv --target species
 
-    Features without names are numbered from 0, as everywhere in kernline; LIBSVM's index 1 is feature 0.
+    Features without names are numbered from 0, so index 1 of a LIBSVM file is feature 0.
     """
     with out.working():
         source = Reading(out, reading)
@@ -57,13 +59,18 @@ def inspect(
 
 def convert(
     source: opt.DataFile,
-    output: Annotated[str, typer.Argument(metavar="OUTPUT", help="Its name tells the format; - for standard output.")],
-    to: Annotated[str, typer.Option("--to", help="The format to write, if the name does not tell.")] = "auto",
+    output: Annotated[
+        str, typer.Argument(metavar="OUTPUT", help="Output file, in the format of its suffix; - for standard output.")
+    ],
+    to: Annotated[str, typer.Option("--to", help="Output format, if the file name does not show it.")] = "auto",
     *,
     reading: opt.ReadingOptions,
     out: Output,
 ) -> None:
-    """Write data in another format: svmlight, csv, tsv, parquet, arrow, npy, npz; .gz, .bz2 and .xz compress.
+    """Convert data to another format.
+
+    Formats are svmlight (LIBSVM), csv, tsv, parquet, arrow, npy and npz. With the suffix .gz, .bz2 or .xz the output is
+    compressed.
 
     \b
     kernline convert table.csv table.svm --target species
@@ -82,7 +89,7 @@ def convert(
         content = Reading(out, reading).rows(source)
         qid = content.qid
         if qid is not None and kind != "svmlight":
-            out.warn(f"{source} has numbers of queries (qid), for which {kind} has no place; they are left out.")
+            out.warn(f"{source} has query numbers (qid), which {kind} cannot store; they are left out.")
             qid = None
         target = reading.target
         name = target if target is not None and not target.lstrip("-").isdigit() else "label"
@@ -101,15 +108,22 @@ def convert(
 
 def export(
     model: opt.ModelFile,
-    output: Annotated[str, typer.Argument(metavar="OUTPUT", help="Its name tells the form: .onnx, .h, .json, .csv.")],
-    to: Annotated[str | None, typer.Option("--to", help="onnx, c, json or csv, if the name does not tell.")] = None,
+    output: Annotated[
+        str,
+        typer.Argument(metavar="OUTPUT", help="Output file; its suffix selects the format: .onnx, .h, .json or .csv."),
+    ],
+    to: Annotated[
+        str | None, typer.Option("--to", help="onnx, c, json or csv, if the suffix does not show it.")
+    ] = None,
     name: Annotated[
-        str | None, typer.Option("--name", help="What names in C begin with; default: as the file.")
+        str | None, typer.Option("--name", help="Prefix of the names in C. Default: the file name.")
     ] = None,
     *,
     out: Output,
 ) -> None:
-    """Write a model for other programs: ONNX, a C header without dependencies, or its curves as JSON or CSV.
+    """Export a model to ONNX, C, JSON or CSV.
+
+    The C header has no dependencies. JSON and CSV contain the curves of an additive model.
 
     \b
     kernline export model.kern model.onnx
@@ -119,9 +133,9 @@ def export(
         path = Path(output)
         form = to or _EXPORTS.get(path.suffix.lower())
         if form not in _EXPORTS.values():
-            raise UsageError(f"{output}: cannot tell the form. Pass --to onnx, c, json or csv.")
+            raise UsageError(f"{output}: the suffix does not show the format. Pass --to onnx, c, json or csv.")
         if name is not None and form != "c":
-            raise UsageError(f"--name is for names in C; {output} has none.")
+            raise UsageError(f"--name does not apply to format {form}, only to c.")
         check_not_input(path, model)
         out.claim(path)
         svm = load_model(model)
@@ -151,7 +165,7 @@ def _of_model(svm: Any, file: str) -> dict[str, Any]:
 
 
 def _parameters(svm: Any) -> dict[str, Any]:
-    """The main parameters, and the others that are not the defaults; of a search, the kernel and the C it chose."""
+    """The main parameters and all that differ from their defaults; for a search, the kernel and C that it chose."""
     defaults, given = type(svm)().get_params(), svm.get_params()
     given |= {name: getattr(svm, f"{name}_") for name in ("kernel", "C") if hasattr(svm, f"{name}_")}
     main = {name: given[name] for name in _MAIN_PARAMETERS if name in given}
@@ -177,20 +191,22 @@ def _of_data(content: Any) -> dict[str, Any]:
             record["labels"] = dict(zip(labels.tolist(), counts.tolist(), strict=True))
         except (TypeError, ValueError):  # lists, or values of several types
             raise ValueError(
-                f"labels of type {type(y[0]).__name__} cannot be counted. Name another --target."
+                f"labels of type {type(y[0]).__name__} cannot be counted. Choose another --target."
             ) from None
     return record | {"skipped_lines": content.n_skipped}
 
 
 def _check_curves(svm: Any) -> None:
-    """Refuse to rank features of what has no curve a feature, before the data is read."""
+    """Raise an error if the model has no curves to rank, before the data is read."""
     shapes = getattr(final_step(svm), "shapes_", None)
     if shapes is None or shapes.n_features != svm.n_features_in_:
-        raise UsageError(f"--data: {described(svm)} has no curve a feature to rank; additive models have.")
+        raise UsageError(
+            f"--data ranks features by their curves, which {described(svm)} does not have. Use an additive model."
+        )
 
 
 def _importance(svm: Any, X: Any, top: int) -> list[dict[str, Any]]:
-    """The features that move the scores most, all classes together."""
+    """The features that change the scores most, summed over all classes."""
     total = final_step(svm).shapes_.importance(before_final_step(svm, X)).sum(axis=1)
     names = getattr(svm, "feature_names_in_", None)
     order = total.argsort(kind="stable")[::-1][:top]
@@ -204,7 +220,7 @@ def _importance(svm: Any, X: Any, top: int) -> list[dict[str, Any]]:
 
 
 def _listed(record: dict[str, Any]) -> list[str]:
-    """A line a fact; long lists are cut."""
+    """One line per entry; long lists are shortened."""
     lines = []
     for name, value in record.items():
         if value is None or value == {} or (name == "skipped_lines" and not value):

@@ -1,4 +1,4 @@
-"""What a loaded model can do: any that `kernline.save` wrote, pipelines and maps too."""
+"""Work with any model that `kernline.save` wrote, including pipelines and maps."""
 
 from __future__ import annotations
 
@@ -6,33 +6,33 @@ from typing import Any
 
 from .errors import UsageError
 
-# Values of a block of rows that is made dense.
+# Number of values in a block of rows that is made dense.
 _DENSE_VALUES = 4_000_000
 
 
 def final_step(model: Any) -> Any:
-    """The last step of a pipeline; of anything else, itself."""
+    """The last step of a pipeline, or the model itself."""
     return model.steps[-1][1] if hasattr(model, "steps") else model
 
 
 def check_classifier(model: Any, file: str) -> None:
-    """Refuse what has no scores, before any data is read."""
+    """Raise an error for a model that is not a classifier, before any data is read."""
     if not hasattr(model, "decision_function"):
         raise UsageError(
-            f"{file} holds a {described(model)}, which maps rows and predicts no labels. Give a classifier, or use the "
-            "map in Python: kernline.load(...).transform(X)."
+            f"{file} contains a {described(model)}, which maps rows but predicts no labels. Pass a classifier, or use "
+            "the map in Python: kernline.load(...).transform(X)."
         )
 
 
 def described(model: Any) -> str:
-    """The class, with the steps of a pipeline."""
+    """The class name, with the steps of a pipeline."""
     if not hasattr(model, "steps"):
         return type(model).__name__
     return f"Pipeline of {', '.join(type(step).__name__ for _, step in model.steps)}"
 
 
 def scores(model: Any, X: Any) -> Any:
-    """The decision function; where a step takes no sparse rows, a few are made dense at a time."""
+    """The decision function. If a step does not accept sparse rows, they are made dense block by block."""
     import numpy as np
 
     if not hasattr(X, "indptr") or not _needs_dense(model) or not X.shape[0]:
@@ -43,7 +43,7 @@ def scores(model: Any, X: Any) -> Any:
 
 
 def before_final_step(model: Any, X: Any) -> Any:
-    """Rows as the last step of a pipeline gets them."""
+    """The rows that the last step of a pipeline receives."""
     X = X.toarray() if hasattr(X, "indptr") and _needs_dense(model) else X
     return model[:-1].transform(X) if hasattr(model, "steps") and len(model.steps) > 1 else X
 

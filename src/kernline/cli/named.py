@@ -1,4 +1,4 @@
-"""``datasets``: which data sets there are, and bringing one here."""
+"""``datasets``: list, download and locate named data sets."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from .errors import UsageError
 from .option_groups import Fixed, expand_groups
 from .output import Output, table
 
-app = typer.Typer(help="List, fetch and find named data sets.", no_args_is_help=True, rich_markup_mode=None)
+app = typer.Typer(help="List, download and locate named data sets.", no_args_is_help=True, rich_markup_mode=None)
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="A name from the list.")]
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of a data set, as in kernline datasets list.")]
 
 
 @app.command("list")
 @expand_groups
 def list_(*, out: Output) -> None:
-    """List the data sets. In other commands @NAME is the training part, and @NAME.t the test part.
+    """List the data sets. In other commands, @NAME stands for the training part and @NAME.t for the test part.
 
     \b
     kernline datasets list
@@ -30,7 +30,7 @@ def list_(*, out: Output) -> None:
         from .. import datasets
 
         entries = [_entry(name, datasets.CATALOGUE[name]) for name in datasets.names()]
-        header = ["name", "features", "classes", "parts", "checksum", "at hand"]
+        header = ["name", "features", "classes", "parts", "checksum", "local"]
         rows = [
             [entry[key] for key in ("name", "features", "classes", "parts", "checksum", "here")] for entry in entries
         ]
@@ -40,7 +40,7 @@ def list_(*, out: Output) -> None:
 @app.command()
 @expand_groups
 def fetch(name: Name, *, out: Output) -> None:
-    """Download a data set into the cache, check it, and print where it is.
+    """Download a data set into the cache, verify it, and print its path.
 
     \b
     kernline datasets fetch usps
@@ -50,7 +50,7 @@ def fetch(name: Name, *, out: Output) -> None:
 
         with _download_bar(out) as on_bytes:
             paths = [str(path) for path in datasets.fetch(name.removeprefix("@"), on_bytes)]
-        out.result({"name": name, "files": paths}, paths or [f"{name} needs no file."])
+        out.result({"name": name, "files": paths}, paths or [f"{name} does not need a file."])
 
 
 @app.command()
@@ -61,7 +61,7 @@ def path(
     *,
     out: Annotated[Output, Fixed(quiet=True)],
 ) -> None:
-    """Print where the files of a data set are, if they are here; nothing is fetched.
+    """Print the paths of the local files of a data set. Nothing is downloaded.
 
     \b
     kernline inspect $(kernline datasets path usps)
@@ -73,13 +73,15 @@ def path(
         files = entry.test if test else entry.train
         if not files:
             raise UsageError(
-                f"{name} has no {'test' if test else 'training'} file. In commands, @{name} stands for it."
+                f"{name} has no {'test' if test else 'training'} file. Use @{name} instead of a file in commands."
             )
         found = [(file, datasets.local(file)) for file in files]
         for file, where in found:
             if where is None:
-                how = f"kernline datasets fetch {name}" if file.url else "put it into the folder KERNLINE_DATA names"
-                raise datasets.OutOfReachError(f"{file.name} is not here: {how}.")
+                how = (
+                    f"kernline datasets fetch {name}" if file.url else "copy it into the folder given by KERNLINE_DATA"
+                )
+                raise datasets.OutOfReachError(f"{file.name} is not available locally: {how}.")
         paths = [str(where) for _, where in found]
         out.result({"name": name, "files": paths}, paths)
 
@@ -95,7 +97,7 @@ def _entry(name: str, entry: Any) -> dict[str, Any]:
         "classes": entry.n_classes,
         "parts": "train, test" if entry.test else "train",
         "checksum": ("yes" if all(hashes) else "some" if any(hashes) else "unverified") if hashes else "-",
-        "here": "yes" if all(datasets.local(file) for file in entry.files) else "" if published else "no home",
+        "here": "yes" if all(datasets.local(file) for file in entry.files) else "" if published else "no URL",
         "urls": [file.url for file in entry.files if file.url],
     }
 

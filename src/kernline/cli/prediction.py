@@ -1,4 +1,4 @@
-"""``predict`` and ``evaluate``: what a model says of new rows, and how often it is right."""
+"""``predict`` and ``evaluate``: predict labels, and measure how many are correct."""
 
 from __future__ import annotations
 
@@ -20,17 +20,21 @@ _MANY_CLASSES = 50
 def predict(
     model: opt.ModelFile,
     data: opt.DataFile,
-    result: Annotated[str | None, typer.Argument(metavar="OUTPUT", help="As -o.")] = None,
+    result: Annotated[str | None, typer.Argument(metavar="OUTPUT", help="Same as -o.")] = None,
     output: Annotated[
         str | None,
-        typer.Option("-o", "--output", help="Where labels go, a line a row; .csv has a header. Default: here."),
+        typer.Option(
+            "-o",
+            "--output",
+            help="Where to write the labels, one per line; .csv files get a header. Default: standard output.",
+        ),
     ] = None,
-    scores: Annotated[bool, typer.Option("--scores", help="Write scores beside the labels.")] = False,
+    scores: Annotated[bool, typer.Option("--scores", help="Write scores after the labels.")] = False,
     *,
     reading: opt.ForModel,
     out: Output,
 ) -> None:
-    """Predict labels. MODEL and DATA may come in either order, as a model file is known by its content.
+    """Predict labels. MODEL and DATA can be given in either order: model files are recognised by their content.
 
     \b
     kernline predict model.kern test.svm -o out.csv
@@ -39,7 +43,7 @@ def predict(
     """
     with out.working():
         if result is not None and output is not None:
-            raise UsageError(f"two outputs, {result} and -o {output}.")
+            raise UsageError(f"two outputs: {result} and -o {output}. Pass one of them.")
         path = None if (output or result) in (None, "-") else Path(str(output or result))
         model, data = model_and_data(model, data)
         if path is not None:
@@ -79,9 +83,10 @@ def evaluate(
     reading: opt.ForModel,
     out: Output,
 ) -> None:
-    """Measure a model on labelled rows: accuracy, and precision and recall of each class.
+    """Evaluate a model on labelled data.
 
-    A model that was trained on a table remembers which column the labels are.
+    Prints the accuracy, and the precision and recall of each class. A model that was trained on a table remembers the
+    label column.
 
     \b
     kernline evaluate model.kern test.svm
@@ -124,14 +129,14 @@ def _labels(svm: Any, values: Any) -> Any:
 
 
 def _as_kind_of(labels: Any, y: Any) -> tuple[Any, Any]:
-    """Both as text where one is: a number never equals a text."""
+    """Both as text if one is, because a number never equals text."""
     if (labels.dtype.kind in "OUS") != (y.dtype.kind in "OUS"):
         return labels.astype(str), y.astype(str)
     return labels, y
 
 
 def _counted(labels: Any, y: Any) -> tuple[dict[str, Any], str]:
-    """How many are right, in the words of LIBSVM."""
+    """The number of correct labels, worded as in LIBSVM."""
     record: dict[str, Any] = {"rows": len(labels)}
     if y is None or not len(y):
         return record, ""
@@ -169,7 +174,7 @@ def _percent(share: float | None) -> str:
 
 
 def _lines(svm: Any, labels: Any, values: Any, *, csv: bool) -> str:
-    """One line per row; scores are one per class, or that of the second of two classes."""
+    """One line per row. There is one score per class; with two classes, only that of the second."""
     import csv as table_of_text
     import io
 

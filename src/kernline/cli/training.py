@@ -1,4 +1,4 @@
-"""``train``: from data to a model, to its accuracy by cross-validation (-v), or to the best C (-C)."""
+"""``train``: train a model, measure its accuracy by cross-validation (-v), or find the best C (-C)."""
 
 from __future__ import annotations
 
@@ -26,30 +26,38 @@ class Goal:
 
     cost: Annotated[
         float | None,
-        typer.Option("-c", "--cost", help="C, the cost of an error (default 1); with -C, the first one to try."),
+        typer.Option("-c", "--cost", help="C, the cost of an error (default: 1). With -C, the first C to try."),
     ] = None
     folds: Annotated[
         int | None,
-        typer.Option("-v", "--folds", min=2, help="Print the accuracy by cross-validation; writes no model."),
+        typer.Option(
+            "-v", "--folds", min=2, help="Print the cross-validation accuracy with this many folds. Writes no model."
+        ),
     ] = None
     find_cost: Annotated[
         bool,
         typer.Option(
-            "-C", "--find-cost", help="Find the best C by cross-validation; writes a model if MODEL is given."
+            "-C", "--find-cost", help="Find the best C by cross-validation. Writes a model only if MODEL is given."
         ),
     ] = False
 
 
 def train(
     data: opt.DataFile,
-    model: Annotated[str | None, typer.Argument(metavar="MODEL", help="Default: DATA.kern, here.")] = None,
+    model: Annotated[
+        str | None,
+        typer.Argument(
+            metavar="MODEL",
+            help="Where to save the model. Default: the name of DATA with .kern added, in the current folder.",
+        ),
+    ] = None,
     *,
     goal: Goal,
     kernel: Annotated[str | None, mod.KernelOption] = None,
     options: mod.ModelOptions,
     seed: mod.Seed = 0,
     force: opt.Force = False,
-    keep: Annotated[bool, typer.Option("--keep", help="On Ctrl-C, save the model as far as it got.")] = False,
+    keep: Annotated[bool, typer.Option("--keep", help="On Ctrl-C, save the partly trained model.")] = False,
     reading: opt.SingleLabelled,
     out: Output,
 ) -> None:
@@ -88,13 +96,13 @@ def train(
 
 
 def _output_file(out: Output, data: str, model: str | None, goal: Goal, *, force: bool, keep: bool) -> Path | None:
-    """Where the model goes, or None if none is to be written; checked before anything is read."""
+    """The path of the model, or None if no model is written. Checked before any data is read."""
     if keep and (goal.folds is not None or goal.find_cost):
-        raise UsageError("--keep saves the model of a training that is interrupted; -v and -C have none to save.")
+        raise UsageError("--keep saves the model when training is interrupted. It does not apply to -v and -C.")
     if model is not None if goal.find_cost else goal.folds is None:
         return model_file(out, data, model, force)
     if model is not None:
-        out.note(f"-v writes no model; {model} stays as it is.")
+        out.note(f"-v writes no model; {model} is not changed.")
     return None
 
 
@@ -104,7 +112,7 @@ def _fit_and_save(out: Output, svm: Any, content: Any, path: Path, *, keep: bool
     out.note(f"Training {name} on {shape[0]:,} × {shape[1]:,}")
     with watched(out, svm, keep=keep) as watch:
         _fit(svm, content)
-        save_model(svm, content, path)  # here, so that --keep holds to the end
+        save_model(svm, content, path)  # inside, so that --keep also covers Ctrl-C while saving
     total = out.seconds
     record = {
         "model": str(path),
@@ -116,14 +124,14 @@ def _fit_and_save(out: Output, svm: Any, content: Any, path: Path, *, keep: bool
     out.result(record, [] if out.quiet else [f"{path}: {name}, {len(svm.classes_)} classes, {total:.2f} s"])
     if watch.stopping:
         out.note(
-            f"Interrupted: {watch.n_cut} of {watch.n_problems} problems were cut short, those not yet begun after an "
-            "epoch. Their classes are predicted less well than after a full fit."
+            f"Interrupted: {watch.n_cut} of {watch.n_problems} problems were cut short; those that had not started "
+            "were trained for one epoch. Predictions of their classes are less accurate than after a full fit."
         )
         raise typer.Exit(ExitCode.INTERRUPTED)
 
 
 def _validate(out: Output, svm: Any, content: Any, folds: int, seed: int) -> None:
-    """Print the accuracy by cross-validation."""
+    """Print the cross-validation accuracy."""
     from .searching import validated
 
     with out.status(f"Training {type(svm).__name__} on {folds} folds"), warnings.catch_warnings():
@@ -133,7 +141,7 @@ def _validate(out: Output, svm: Any, content: Any, folds: int, seed: int) -> Non
 
 
 def _fit(svm: Any, content: Any) -> None:
-    """Fit, and show each warning, also one that was shown before."""
+    """Fit, and show every warning, even if it was shown before."""
     with warnings.catch_warnings():
         warnings.simplefilter("default")
         svm.fit(content.X, content.y)
