@@ -6,7 +6,7 @@ Heavy modules are imported only by the commands that need them, so that ``kernli
 import os
 import signal
 import sys
-from typing import Any
+from types import FrameType
 
 from . import standard_streams
 from .light_imports import skip_heavy_imports
@@ -51,7 +51,7 @@ def _handle_termination() -> None:
             signal.signal(number, _terminate)
 
 
-def _terminate(number: int, _: Any) -> None:
+def _terminate(number: int, _: FrameType | None) -> None:
     """Clean up, and let the signal end the process.
 
     This does not raise an exception: it could interrupt a cleanup, or be swallowed by a destructor.

@@ -7,13 +7,38 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, cast
 
 from .errors import UsageError
 from .options import ReadingOptions
 from .output import Output
 
+if TYPE_CHECKING:
+    from ..array_types import CSRMatrix, Indices, Labels, Matrix
+    from ..io import Data
+    from .models import Model
+
+    LabelSets: TypeAlias = list[tuple[str | float, ...]]
+
 _TABS = {"tab": "\t", "\\t": "\t"}  # a tab is hard to type in a shell
+
+
+class Rows(Protocol):
+    """An `io.Data` of values. With --multilabel, y is a list of tuples; without labels, None."""
+
+    X: Matrix
+    y: Labels | LabelSets | None
+    feature_names: list[str] | None
+    qid: Indices | None
+    n_skipped: int
+    zero_based: bool | None
+    target: str | int | None
+
+
+class LabelledRows(Rows, Protocol):
+    """Rows with one label each."""
+
+    y: Labels
 
 
 @dataclass(frozen=True)
@@ -23,7 +48,7 @@ class Reading:
     out: Output
     options: ReadingOptions
 
-    def labelled(self, source: str, model: Any = None) -> Any:
+    def labelled(self, source: str, model: Model | None = None) -> LabelledRows:
         """Read rows with labels; with a `model`, the columns that it was trained on."""
         check_exists(source)
         if self._target(model) is None and self._is_table(source):
@@ -31,9 +56,9 @@ class Reading:
         data = self.rows(source, model, labels=True)
         if data.y is None:
             raise ValueError(f"{source} has no labels.")
-        return data
+        return cast("LabelledRows", data)
 
-    def rows(self, source: str, model: Any = None, *, labels: bool = False) -> Any:
+    def rows(self, source: str, model: Model | None = None, *, labels: bool = False) -> Rows:
         """Read rows, with labels if there are any; with `labels`, the label column must exist."""
         try:
             data = self._named(source[1:]) if source.startswith("@") else self._file(source, model, labels=labels)
@@ -43,9 +68,11 @@ class Reading:
             raise
         if data.y is not None and (labels or model is not None):
             _check_labels(data.y, source)
-        return data if model is None else data._replace(X=self._as_wide(data.X, model.n_features_in_, source))
+        if model is not None:
+            data = data._replace(X=self._as_wide(cast("Matrix", data.X), model.n_features_in_, source))
+        return cast("Rows", data)
 
-    def _file(self, source: str, model: Any, *, labels: bool) -> Any:
+    def _file(self, source: str, model: Model | None, *, labels: bool) -> Data:
         from .. import io
 
         check_exists(source)
@@ -82,7 +109,7 @@ class Reading:
 
         return self._kind(source) in io.TABLES
 
-    def _target(self, model: Any) -> str | int | None:
+    def _target(self, model: Model | None) -> str | int | None:
         """The label column: given by --target, or remembered by the model."""
         named = self.options.target
         if named is not None:
@@ -90,14 +117,14 @@ class Reading:
         remembered = getattr(model, "target_name_", None)
         return remembered if type(remembered) in (str, int) else None
 
-    def _zero_based(self, source: str, model: Any) -> Any:
+    def _zero_based(self, source: str, model: Model | None) -> bool | Literal["auto"]:
         """Where indices start: as given, or as in the training file, since a few rows may not show it."""
         base = self.options.zero_based
         if base is None and self._kind(source) == "svmlight":
             base = getattr(model, "zero_based_", None)
         return base if isinstance(base, bool) else "auto"
 
-    def _named(self, name: str) -> Any:
+    def _named(self, name: str) -> Data:
         """Read a named data set: usps is the training part, usps.t the test part."""
         from .. import datasets
         from ..io import Data
@@ -109,24 +136,29 @@ class Reading:
             self.out.note(f"@{name}: {part} of the rows, chosen at random with a fixed seed; {other}.")
         return Data(*datasets.load_part(whole, test=test))
 
-    def _as_wide(self, X: Any, n_features: int, source: str) -> Any:
+    def _as_wide(self, X: Matrix, n_features: int, source: str) -> Matrix:
         """Make sparse rows as wide as the model; features that it was not trained on are ignored, as in LIBSVM."""
-        if X.shape[1] == n_features:
-            return X
-        if source.startswith("@") and not hasattr(X, "indptr"):  # as if it had been read from a LIBSVM file
-            from scipy.sparse import csr_array
+        from ..array_types import is_sparse
 
-            X = csr_array(X)
-        if not hasattr(X, "indptr"):
+        # A named data set is treated as if it had been read from a LIBSVM file.
+        if X.shape[1] == n_features or not (is_sparse(X) or source.startswith("@")):
             return X
         if X.shape[1] > n_features:
             extra = X.shape[1] - n_features
             self.out.warn(f"{source} has {extra} features beyond the {n_features} of the model; they are ignored.")
-        X.resize((X.shape[0], n_features))
-        return X
+        return resized(X, n_features)
 
 
-def _check_labels(y: Any, source: str) -> None:
+def resized(X: Matrix, n_features: int) -> CSRMatrix:
+    """Sparse rows with this many columns: new ones are zero, surplus ones are dropped."""
+    from scipy.sparse import csr_array
+
+    out = csr_array(X)
+    out.resize((X.shape[0], n_features))
+    return cast("CSRMatrix", out)
+
+
+def _check_labels(y: Labels | LabelSets, source: str) -> None:
     """Reject labels that cannot be stored in a model file, such as dates, before training starts."""
     from ..model_files.tensor_file import storable
 
@@ -170,10 +202,3 @@ def model_and_data(first: str, second: str) -> tuple[str, str]:
     if not is_model(first) and is_model(second):
         return second, first
     return first, second
-
-
-def load_model(path: str) -> Any:
-    """Load a model file."""
-    import kernline
-
-    return kernline.load(path)

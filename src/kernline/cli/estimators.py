@@ -4,10 +4,23 @@ from __future__ import annotations
 
 import ast
 import math
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from .errors import UsageError
 from .model_options import ModelOptions
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
+
+    from ..array_types import Labels
+    from ..estimators.additive import AdditiveSVC
+    from ..estimators.budgeted import BudgetedSVC
+    from ..estimators.nystrom import NystromSVC
+
+    SVM: TypeAlias = AdditiveSVC | NystromSVC | BudgetedSVC
+
+_Estimator = TypeVar("_Estimator", bound="BaseEstimator")
 
 ESTIMATORS = ("additive", "nystrom", "budgeted")
 
@@ -23,7 +36,7 @@ def kernel_name(kernel: str | None) -> str | None:
     return _KERNELS.get(kernel, kernel) if kernel is not None else None
 
 
-def estimator_class(name: str | None, kernel: str | None) -> Any:
+def estimator_class(name: str | None, kernel: str | None) -> type[SVM]:
     """The estimator of this name; without a name, the one that has the kernel."""
     import kernline
 
@@ -46,7 +59,7 @@ def estimator_class(name: str | None, kernel: str | None) -> Any:
     return kernline.AdditiveSVC if name == "additive" else kernline.NystromSVC
 
 
-def build(cls: Any, given: dict[str, Any], extra: list[str]) -> Any:
+def build(cls: type[_Estimator], given: Mapping[str, object], extra: list[str]) -> _Estimator:
     """An estimator with these parameters, which are checked before any data is read."""
     known = cls().get_params()
     parameters = {name: value for name, value in given.items() if value is not None}
@@ -61,7 +74,7 @@ def build(cls: Any, given: dict[str, Any], extra: list[str]) -> Any:
     return model
 
 
-def parameters(options: ModelOptions, seed: int, threads: int) -> dict[str, Any]:
+def parameters(options: ModelOptions, seed: int, threads: int) -> dict[str, object]:
     """The parameters of the estimator, except the kernel and C; None for options that were not given."""
     loss, solver = loss_and_solver(options.solver, options.loss)
     return {
@@ -88,7 +101,7 @@ def loss_and_solver(solver: str | None, loss: str | None) -> tuple[str | None, s
     return _SOLVERS[solver]
 
 
-def intercept(bias: float | None) -> dict[str, Any]:
+def intercept(bias: float | None) -> dict[str, object]:
     """The parameters for -B: LIBLINEAR appends a feature of this value, which adds its square to the kernel.
 
     Zero or less means no intercept. AdditiveSVC and NystromSVC add the square times the mean of K(x, x), which is one
@@ -121,7 +134,7 @@ def gamma_value(gamma: str | None) -> float | str | None:
         raise UsageError(f"--gamma must be a number or 'scale', not {gamma!r}.") from None
 
 
-def class_weights(given: list[str], y: Any) -> dict[Any, float] | str | None:
+def class_weights(given: list[str], y: Labels) -> dict[object, float] | str | None:
     """The class weights of -w, which is "balanced" or any number of LABEL:WEIGHT."""
     import numpy as np
 
@@ -144,7 +157,7 @@ def _number(text: str, where: str) -> float:
         raise UsageError(f"{where}: {text!r} is not a number.") from None
 
 
-def _parameter(text: str) -> tuple[str, Any]:
+def _parameter(text: str) -> tuple[str, object]:
     name, equals, value = text.partition("=")
     if not equals:
         raise UsageError(f"-p {text}: expected NAME=VALUE.")

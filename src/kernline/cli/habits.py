@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NoReturn
 
 from typer.core import TyperCommand
 
@@ -23,8 +24,9 @@ class Habitual(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse the arguments."""
+        # The class of `ctx` is click's, or that of the copy of click that newer versions of typer contain.
         try:
-            return super().parse_args(ctx, _weights(args, ctx))
+            return super().parse_args(ctx, _weights(args, ctx.fail))
         except Exception as error:
             hint = _HINTS.get(getattr(error, "option_name", ""))
             if hint is not None and type(error).__name__ == "NoSuchOption":
@@ -32,7 +34,7 @@ class Habitual(TyperCommand):
             raise
 
 
-def _weights(args: list[str], ctx: Any) -> list[str]:
+def _weights(args: list[str], fail: Callable[[str], NoReturn]) -> list[str]:
     """Join the arguments -wLABEL WEIGHT. Otherwise WEIGHT would be taken for DATA, and DATA for MODEL."""
     out: list[str] = []
     rest = iter(args)
@@ -45,6 +47,6 @@ def _weights(args: list[str], ctx: Any) -> list[str]:
             continue
         weight = next(rest, "")
         if not _NUMBER.fullmatch(weight):
-            ctx.fail(f"{arg} {weight}: expected a weight after {arg}, as in -w{label} 2 or -w {label}:2.")
+            fail(f"{arg} {weight}: expected a weight after {arg}, as in -w{label} 2 or -w {label}:2.")
         out += ["-w", f"{label}:{weight}"]
     return out

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, BinaryIO, cast
 
 import typer
 
 from . import options as opt
-from .data import Reading, check_not_input, is_model, load_model
+from .data import Reading, Rows, check_not_input, is_model
 from .errors import UsageError
-from .models import before_final_step, described, final_step
+from .models import Model, before_final_step, described, final_step, load_model
 from .output import Output, table
+
+if TYPE_CHECKING:
+    from ..array_types import Labels, Matrix
+    from ..shapes import ShapeFunctions
 
 _EXPORTS = {".onnx": "onnx", ".h": "c", ".c": "c", ".json": "json", ".csv": "csv"}
 _MANY = 20
@@ -50,9 +54,10 @@ def inspect(
         record = _of_model(svm, file)
         lines = _listed(record)
         if data is not None:
-            _check_curves(svm)
-            record["importance"] = _importance(svm, source.rows(data, svm).X, top)
-            rows = [[entry["feature"], f"{entry['importance']:.4g}"] for entry in record["importance"]]
+            curves = _curves(svm)  # checked before the data is read
+            ranking = _importance(svm, curves, source.rows(data, svm).X, top)
+            record["importance"] = [{"feature": name, "importance": value} for name, value in ranking]
+            rows = [[name, f"{value:.4g}"] for name, value in ranking]
             lines += ["", *table(["feature", "importance"], rows)]
         out.result(record, lines)
 
@@ -92,15 +97,18 @@ def convert(
             out.warn(f"{source} has query numbers (qid), which {kind} cannot store; they are left out.")
             qid = None
         target = reading.target
-        name = target if target is not None and not target.lstrip("-").isdigit() else "label"
-        options: Any = {"name": output, "format": to, "feature_names": content.feature_names, "target": name}
-        options["qid"] = qid
+        label = target if target is not None and not target.lstrip("-").isdigit() else "label"
+
+        def write(stream: BinaryIO) -> None:
+            names, y = content.feature_names, cast("Labels | None", content.y)
+            io.write(stream, content.X, y, name=output, format=to, feature_names=names, target=label, qid=qid)
+
         if output == "-":
             with out.stdout() as text:
-                io.write(text.buffer, content.X, content.y, **options)
+                write(text.buffer)
             return
         with replacing(path) as stream:
-            io.write(stream, content.X, content.y, **options)
+            write(stream)
         rows, features = content.X.shape
         record = {"output": output, "rows": rows, "features": features, "skipped_lines": content.n_skipped}
         out.result(record, [] if out.quiet else [f"{output}: {rows:,} × {features:,}"])
@@ -147,8 +155,8 @@ def export(
         out.result({"output": output, "form": form, "bytes": size}, [] if out.quiet else [line])
 
 
-def _of_model(svm: Any, file: str) -> dict[str, Any]:
-    record: dict[str, Any] = {
+def _of_model(svm: Model, file: str) -> dict[str, object]:
+    record: dict[str, object] = {
         "estimator": described(svm),
         "features": svm.n_features_in_,
         "classes": svm.classes_.tolist() if hasattr(svm, "classes_") else None,
@@ -164,7 +172,7 @@ def _of_model(svm: Any, file: str) -> dict[str, Any]:
     return record | {"gamma": getattr(last, "gamma_", None), "parameters": _parameters(last)}
 
 
-def _parameters(svm: Any) -> dict[str, Any]:
+def _parameters(svm: Model) -> dict[str, object]:
     """The main parameters and all that differ from their defaults; for a search, the kernel and C that it chose."""
     defaults, given = type(svm)().get_params(), svm.get_params()
     given |= {name: getattr(svm, f"{name}_") for name in ("kernel", "C") if hasattr(svm, f"{name}_")}
@@ -172,17 +180,18 @@ def _parameters(svm: Any) -> dict[str, Any]:
     return main | {name: value for name, value in given.items() if str(value) != str(defaults.get(name))}
 
 
-def _of_data(content: Any) -> dict[str, Any]:
+def _of_data(content: Rows) -> dict[str, object]:
     import numpy as np
-    import scipy.sparse as sp
+
+    from ..array_types import is_sparse
 
     X, y = content.X, content.y
-    values = X.data if sp.issparse(X) else X
+    values = X.data if is_sparse(X) else X
     filled = np.count_nonzero(values) / max(1, X.shape[0] * X.shape[1])
-    record: dict[str, Any] = {"rows": X.shape[0], "features": X.shape[1], "filled": round(float(filled), 6)}
+    record: dict[str, object] = {"rows": X.shape[0], "features": X.shape[1], "filled": round(float(filled), 6)}
     if values.size:
         low, high = float(np.nanmin(values)), float(np.nanmax(values))
-        record |= {"lowest": min(low, 0.0) if sp.issparse(X) and filled < 1.0 else low, "highest": high}
+        record |= {"lowest": min(low, 0.0) if is_sparse(X) and filled < 1.0 else low, "highest": high}
         record["missing"] = int(np.isnan(values).sum())
     record["feature_names"] = content.feature_names
     if y is not None:
@@ -196,18 +205,19 @@ def _of_data(content: Any) -> dict[str, Any]:
     return record | {"skipped_lines": content.n_skipped}
 
 
-def _check_curves(svm: Any) -> None:
-    """Raise an error if the model has no curves to rank, before the data is read."""
-    shapes = getattr(final_step(svm), "shapes_", None)
+def _curves(svm: Model) -> ShapeFunctions:
+    """The curves of an additive model. A UsageError if it has none, or not one per feature."""
+    shapes: ShapeFunctions | None = getattr(final_step(svm), "shapes_", None)
     if shapes is None or shapes.n_features != svm.n_features_in_:
         raise UsageError(
             f"--data ranks features by their curves, which {described(svm)} does not have. Use an additive model."
         )
+    return shapes
 
 
-def _importance(svm: Any, X: Any, top: int) -> list[dict[str, Any]]:
+def _importance(svm: Model, curves: ShapeFunctions, X: Matrix, top: int) -> list[tuple[str | int, float]]:
     """The features that change the scores most, summed over all classes."""
-    total = final_step(svm).shapes_.importance(before_final_step(svm, X)).sum(axis=1)
+    total = curves.importance(before_final_step(svm, X)).sum(axis=1)
     names = getattr(svm, "feature_names_in_", None)
     order = total.argsort(kind="stable")[::-1][:top]
 
@@ -215,11 +225,10 @@ def _importance(svm: Any, X: Any, top: int) -> list[dict[str, Any]]:
         parts = [str(names[j]) if names is not None else j for j in columns]
         return parts[0] if len(parts) == 1 else " and ".join(map(str, parts))
 
-    functions = final_step(svm).shapes_.encoder.functions
-    return [{"feature": named(functions[k]), "importance": total[k]} for k in order]
+    return [(named(curves.encoder.functions[k]), float(total[k])) for k in order]
 
 
-def _listed(record: dict[str, Any]) -> list[str]:
+def _listed(record: dict[str, object]) -> list[str]:
     """One line per entry; long lists are shortened."""
     lines = []
     for name, value in record.items():

@@ -7,15 +7,18 @@ they took more than half the time of training on a hundred rows.
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import LazyLoader
-from typing import Any
+from types import ModuleType
 
 
 class _HeavyModules:
     """An import finder that hides pandas, and loads scipy.stats on first use."""
 
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
         if name == "pandas":
             raise ModuleNotFoundError("the command line does not use pandas", name=name)
         if name != "scipy.stats":

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-from .data import is_model
+from .data import LabelledRows, is_model
 from .errors import UsageError
 from .output import Output
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
 
 
 def model_file(out: Output, data: str, model: str | None, force: bool) -> Path:
@@ -23,7 +26,7 @@ def model_file(out: Output, data: str, model: str | None, force: bool) -> Path:
     return path
 
 
-def save_model(svm: Any, content: Any, path: Path) -> None:
+def save_model(svm: BaseEstimator, content: LabelledRows, path: Path) -> None:
     """Save the model with what prediction needs to know about files: column names, target, and where indices start."""
     import numpy as np
 

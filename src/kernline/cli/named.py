@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from .errors import UsageError
 from .option_groups import Fixed, expand_groups
 from .output import Output, table
+
+if TYPE_CHECKING:
+    from ..datasets.catalogue import Entry
+    from ..datasets.download import OnBytes
 
 app = typer.Typer(help="List, download and locate named data sets.", no_args_is_help=True, rich_markup_mode=None)
 
@@ -29,12 +33,13 @@ def list_(*, out: Output) -> None:
     with out.working():
         from .. import datasets
 
-        entries = [_entry(name, datasets.CATALOGUE[name]) for name in datasets.names()]
+        names = datasets.names()
+        entries = [_entry(name, datasets.CATALOGUE[name]) for name in names]
         header = ["name", "features", "classes", "parts", "checksum", "local"]
         rows = [
             [entry[key] for key in ("name", "features", "classes", "parts", "checksum", "here")] for entry in entries
         ]
-        out.result({"datasets": entries}, [entry["name"] for entry in entries] if out.quiet else table(header, rows))
+        out.result({"datasets": entries}, names if out.quiet else table(header, rows))
 
 
 @app.command()
@@ -86,7 +91,7 @@ def path(
         out.result({"name": name, "files": paths}, paths)
 
 
-def _entry(name: str, entry: Any) -> dict[str, Any]:
+def _entry(name: str, entry: Entry) -> dict[str, object]:
     from .. import datasets
 
     hashes = [bool(file.sha256) for file in entry.files if file.url]
@@ -103,7 +108,7 @@ def _entry(name: str, entry: Any) -> dict[str, Any]:
 
 
 @contextmanager
-def _download_bar(out: Output) -> Iterator[Any]:
+def _download_bar(out: Output) -> Iterator[OnBytes | None]:
     if not out.live:
         yield None
         return

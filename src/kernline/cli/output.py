@@ -8,10 +8,10 @@ import sys
 import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Annotated, Any, NoReturn, TextIO
+from typing import Annotated, NoReturn, TextIO
 
 import typer
 
@@ -50,7 +50,7 @@ class Output:
         """Print a warning, even if quiet."""
         sys.stderr.write(f"kernline: warning: {text}\n")
 
-    def result(self, record: Mapping[str, Any], lines: Sequence[str]) -> None:
+    def result(self, record: Mapping[str, object], lines: Sequence[str]) -> None:
         """Print the result of the command."""
         text = json.dumps(_plain(record)) if self.json else "\n".join(lines)
         if text and self._stdout_is_taken:
@@ -98,7 +98,7 @@ class Output:
             warnings.filterwarnings("ignore", message="X does not have valid feature names")
             yield
 
-    def status(self, text: str) -> Any:
+    def status(self, text: str) -> AbstractContextManager[object]:
         """A context with a spinner on a terminal; elsewhere, print a line."""
         if not self.live:
             self.note(text)
@@ -108,7 +108,7 @@ class Output:
         return Console(stderr=True).status(text)
 
 
-def table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[str]:
+def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:
     """Lines of a table: the first column aligned left, the others right."""
     cells = [[str(cell) for cell in row] for row in [header, *rows]]
     widths = [max(len(row[k]) for row in cells) for k in range(len(header))]
@@ -127,7 +127,7 @@ def _encodable(text: str, stream: TextIO) -> str:
     return text.encode(encoding, "backslashreplace").decode(encoding)
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: object) -> object:
     """A value that JSON can represent; NumPy arrays become lists."""
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import typer
 
 from . import options as opt
-from .data import Reading, check_not_input, load_model, model_and_data
+from .data import Reading, check_not_input, model_and_data
 from .errors import UsageError
-from .models import check_classifier, final_step
+from .models import Classifier, load_classifier
 from .models import scores as scores_of
 from .output import Output, table
+
+if TYPE_CHECKING:
+    from ..array_types import Array, Labels
+    from .data import LabelSets
 
 _MANY_CLASSES = 50
 
@@ -42,25 +46,18 @@ def predict(
     cat test.svm | kernline predict model.kern - --scores > out.txt
     """
     with out.working():
-        if result is not None and output is not None:
-            raise UsageError(f"two outputs: {result} and -o {output}. Pass one of them.")
-        path = None if (output or result) in (None, "-") else Path(str(output or result))
+        path = _output_path(result, output)
         model, data = model_and_data(model, data)
         if path is not None:
             check_not_input(path, model, data)
             out.claim(path)
-        svm = load_model(model)
-        check_classifier(svm, model)
-        _set_threads(final_step(svm), reading.threads)
+        svm = load_classifier(model, reading.threads)
         content = Reading(out, reading).rows(data, svm)
         values = scores_of(svm, content.X)
         labels = _labels(svm, values)
         record, line = _counted(labels, content.y)
         if path is None and out.json:
-            record["labels"] = labels
-            if scores:
-                record["scores"] = values
-            out.result(record, [])
+            out.result(record | {"labels": labels} | ({"scores": values} if scores else {}), [])
             return
         lines = _lines(svm, labels, values if scores else None, csv=path is not None and path.suffix.lower() == ".csv")
         if path is None:
@@ -95,9 +92,7 @@ def evaluate(
     """
     with out.working():
         model, data = model_and_data(model, data)
-        svm = load_model(model)
-        check_classifier(svm, model)
-        _set_threads(final_step(svm), reading.threads)
+        svm = load_classifier(model, reading.threads)
         content = Reading(out, reading).labelled(data, svm)
         if not len(content.y):
             raise ValueError(f"{data} has no rows to evaluate on.")
@@ -110,43 +105,56 @@ def evaluate(
         lines = [line]
         if not out.quiet and len(classes) <= _MANY_CLASSES:
             rows = [
-                [entry["label"], entry["rows"], *(_percent(entry[name]) for name in ("precision", "recall"))]
+                [entry["label"], entry["rows"], _percent(entry["precision"]), _percent(entry["recall"])]
                 for entry in classes
             ]
             lines += ["", *table(["class", "rows", "precision", "recall"], rows)]
         out.result(record | {"classes": classes}, lines)
 
 
-def _set_threads(svm: Any, threads: int) -> None:
-    if "n_jobs" in svm.get_params():
-        svm.set_params(n_jobs=threads)
+def _output_path(argument: str | None, option: str | None) -> Path | None:
+    """Where the labels go; None is standard output."""
+    if argument is not None and option is not None:
+        raise UsageError(f"two outputs: {argument} and -o {option}. Pass one of them.")
+    output = option or argument
+    return None if output is None or output == "-" else Path(output)
 
 
-def _labels(svm: Any, values: Any) -> Any:
+def _labels(svm: Classifier, values: Array) -> Labels:
     from ..estimators.one_vs_rest import labels
 
     return labels(svm.classes_, values)
 
 
-def _as_kind_of(labels: Any, y: Any) -> tuple[Any, Any]:
+def _as_kind_of(labels: Labels, y: Labels) -> tuple[Labels, Labels]:
     """Both as text if one is, because a number never equals text."""
     if (labels.dtype.kind in "OUS") != (y.dtype.kind in "OUS"):
         return labels.astype(str), y.astype(str)
     return labels, y
 
 
-def _counted(labels: Any, y: Any) -> tuple[dict[str, Any], str]:
+def _counted(labels: Labels, y: Labels | LabelSets | None) -> tuple[dict[str, object], str]:
     """The number of correct labels, worded as in LIBSVM."""
-    record: dict[str, Any] = {"rows": len(labels)}
+    import numpy as np
+
+    record: dict[str, object] = {"rows": len(labels)}
     if y is None or not len(y):
         return record, ""
-    found, true = _as_kind_of(labels, y)
+    found, true = _as_kind_of(labels, np.asarray(y))
     correct = int((found == true).sum())
     record |= {"accuracy": correct / len(y), "correct": correct}
     return record, f"Accuracy = {100.0 * correct / len(y):.4g}% ({correct}/{len(y)})"
 
 
-def _by_class(svm: Any, labels: Any, y: Any) -> list[dict[str, Any]]:
+class _ClassResult(TypedDict):
+    label: str | float
+    rows: int
+    precision: float | None
+    recall: float | None
+    known: bool
+
+
+def _by_class(svm: Classifier, labels: Labels, y: Labels) -> list[_ClassResult]:
     import numpy as np
 
     found, true = _as_kind_of(labels, y)
@@ -173,14 +181,14 @@ def _percent(share: float | None) -> str:
     return "-" if share is None else f"{100.0 * share:.2f}"
 
 
-def _lines(svm: Any, labels: Any, values: Any, *, csv: bool) -> str:
+def _lines(svm: Classifier, labels: Labels, values: Array | None, *, csv: bool) -> str:
     """One line per row. There is one score per class; with two classes, only that of the second."""
     import csv as table_of_text
     import io
 
     text = io.StringIO()
     names = [str(label) for label in svm.classes_.tolist()]
-    rows: Any = [[label] for label in labels.tolist()]
+    rows: list[list[object]] = [[label] for label in labels.tolist()]
     if values is not None:
         columns = values.reshape(len(rows), -1).tolist()
         rows = [[*row, *scores] for row, scores in zip(rows, columns, strict=True)]

@@ -5,13 +5,16 @@ from __future__ import annotations
 import io
 import os
 import sys
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
 
 
 class _NamedOutput(io.FileIO):
     """Standard output whose errors name it as the file; Python's own do not."""
 
-    def write(self, data: Any, /) -> int:
+    def write(self, data: ReadableBuffer, /) -> int:
         try:
             return super().write(data)
         except OSError as error:  # with EPIPE, this is still a BrokenPipeError
@@ -21,7 +24,7 @@ class _NamedOutput(io.FileIO):
 class _LossyOutput(io.FileIO):
     """Standard error. Messages that cannot be written are dropped, so that the work can go on."""
 
-    def write(self, data: Any, /) -> int:
+    def write(self, data: ReadableBuffer, /) -> int:
         try:
             return super().write(data)
         except OSError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,11 +13,14 @@ from . import estimators
 from . import model_options as mod
 from . import options as opt
 from .choosing import search, searcher
-from .data import Reading
+from .data import LabelledRows, Reading
 from .errors import ExitCode, UsageError
 from .model_output import model_file, save_model
 from .output import Output
 from .watch import can_watch, watched
+
+if TYPE_CHECKING:
+    from .estimators import SVM
 
 
 @dataclass(frozen=True)
@@ -106,7 +109,7 @@ def _output_file(out: Output, data: str, model: str | None, goal: Goal, *, force
     return None
 
 
-def _fit_and_save(out: Output, svm: Any, content: Any, path: Path, *, keep: bool) -> None:
+def _fit_and_save(out: Output, svm: SVM, content: LabelledRows, path: Path, *, keep: bool) -> None:
     read_seconds = out.seconds
     name, shape = type(svm).__name__, content.X.shape
     out.note(f"Training {name} on {shape[0]:,} × {shape[1]:,}")
@@ -130,7 +133,7 @@ def _fit_and_save(out: Output, svm: Any, content: Any, path: Path, *, keep: bool
         raise typer.Exit(ExitCode.INTERRUPTED)
 
 
-def _validate(out: Output, svm: Any, content: Any, folds: int, seed: int) -> None:
+def _validate(out: Output, svm: SVM, content: LabelledRows, folds: int, seed: int) -> None:
     """Print the cross-validation accuracy."""
     from .searching import validated
 
@@ -140,14 +143,14 @@ def _validate(out: Output, svm: Any, content: Any, folds: int, seed: int) -> Non
     out.result(record, lines)
 
 
-def _fit(svm: Any, content: Any) -> None:
+def _fit(svm: SVM, content: LabelledRows) -> None:
     """Fit, and show every warning, even if it was shown before."""
     with warnings.catch_warnings():
         warnings.simplefilter("default")
         svm.fit(content.X, content.y)
 
 
-def _description(svm: Any, content: Any) -> dict[str, Any]:
+def _description(svm: SVM, content: LabelledRows) -> dict[str, object]:
     rows, features = content.X.shape
     gap = getattr(svm, "dual_gap_", None)
     relative = None if gap is None else float((gap / svm.objective_.clip(1e-300)).max())
