@@ -49,14 +49,19 @@ class TestHelp:
         assert result.exit_code == 0
         assert f"  kernline {command.split()[0]}" in result.stdout or "$(kernline" in result.stdout
 
+    @pytest.mark.parametrize("command", ["train", "convert"])
+    def test_lists_all_formats(self, command):
+        shown = run(command, "--help").stdout
+        assert all(name in shown for name in kernline.io.FORMATS)
+
     def test_version(self):
         assert run("--version").stdout == f"kernline {kernline.__version__}\n"
 
-    def test_starts_without_what_is_heavy(self):
+    def test_imports_nothing_heavy(self):
         code = "import sys, kernline.cli.app; print({'numpy', 'sklearn', 'rich', 'kernline._core'} & set(sys.modules))"
         assert subprocess.check_output([sys.executable, "-c", code], text=True) == "set()\n"
 
-    def test_without_typer_tells_what_to_install(self):
+    def test_without_typer_says_what_to_install(self):
         code = "import sys; sys.modules['typer'] = None; import kernline.cli; kernline.cli.main()"
         ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
         assert ended.returncode == 3
@@ -64,7 +69,7 @@ class TestHelp:
 
 
 class TestTrain:
-    def test_as_libsvm_users_type_it(self, folder):
+    def test_options_of_liblinear(self, folder):
         result = run("train", "-c", 10, "-s", 3, "iris.svm", "model.kern")
         assert result.exit_code == 0, result.stderr
         model = kernline.load("model.kern")
@@ -88,7 +93,7 @@ class TestTrain:
         assert json.loads(result.stdout)["accuracy"] > 0.9
 
     @pytest.mark.parametrize("kernel", ["rbf", "2"])
-    def test_a_kernel_by_landmarks(self, folder, kernel):
+    def test_landmark_kernel(self, folder, kernel):
         assert run("train", "iris.svm", "m.kern", "-t", kernel, "-p", "n_basis=20", "-g", "0.5").exit_code == 0
         model = kernline.load("m.kern")
         assert isinstance(model, kernline.NystromSVC)
@@ -105,21 +110,21 @@ class TestTrain:
         assert run("train", "iris.svm", "m.kern", "-w", "balanced").exit_code == 0
         result = run("train", "iris.svm", "m.kern", "-w", "7:2")
         assert result.exit_code == 2
-        assert "the label one of 0, 1, 2" in result.stderr
+        assert "a label of 0, 1, 2" in result.stderr
 
     def test_from_standard_input(self, folder):
         result = run("train", "-", "m.kern", stdin=(folder / "iris.svm").read_bytes())
         assert result.exit_code == 0, result.stderr
         assert kernline.load("m.kern").n_features_in_ == 4
 
-    def test_what_did_not_converge_is_told_and_saved(self, folder):
+    def test_no_convergence_is_reported_and_saved(self, folder):
         result = run("train", "iris.svm", "m.kern", "-c", "1000", "-e", "1e-6", "-p", "max_iter=2", "-q")
         assert result.exit_code == 0
         assert "warning" in result.stderr
         assert "max_iter=2" in result.stderr
         assert result.stdout == ""
 
-    def test_a_data_set_by_name(self, folder):
+    def test_named_data_set(self, folder):
         assert run("train", "@digits", "-q").exit_code == 0
         result = run("evaluate", "digits.kern", "@digits.t", "--json")
         assert json.loads(result.stdout)["accuracy"] > 0.9
@@ -131,15 +136,15 @@ class TestTrain:
         (["train"], 2, "Missing argument"),
         (["train", "iris.svm", "--cots", "1"], 2, "No such option"),
         (["train", "iris.svm", "-c", "0"], 2, "'C' parameter"),
-        (["train", "iris.svm", "-t", "chi3"], 2, "no kernel is called 'chi3'"),
-        (["train", "iris.svm", "-s", "0"], 2, "as LIBLINEAR numbers them"),
+        (["train", "iris.svm", "-t", "chi3"], 2, "unknown kernel 'chi3'"),
+        (["train", "iris.svm", "-s", "0"], 2, "-s 0 is not supported"),
         (["train", "iris.svm", "-g", "wide"], 2, "'wide'"),
         (["train", "iris.svm", "-p", "budget=3"], 2, "no parameter 'budget'"),
         (["train", "iris.svm", "-p", "budget"], 2, "NAME=VALUE"),
         (["train", "iris.svm", "--estimator", "svm"], 2, "must be one of additive, nystrom, budgeted"),
-        (["train", "iris.svm", "--estimator", "budgeted", "-t", "chi2"], 2, "rbf kernel only"),
+        (["train", "iris.svm", "--estimator", "budgeted", "-t", "chi2"], 2, "supports only the rbf kernel"),
         (["train", "iris.svm", "iris.svm"], 2, "would overwrite the data"),
-        (["train", "-"], 2, "give MODEL"),
+        (["train", "-"], 2, "Pass MODEL"),
         (["train", "iris.csv"], 2, "--target"),
         (["train", "none.svm"], 1, "none.svm: no such file"),
         (["train", "none.csv"], 1, "none.csv: no such file"),
@@ -170,7 +175,7 @@ class TestTrain:
         (["bench", "iris.csv"], 2, "--target"),
     ],
 )
-def test_what_goes_wrong_is_told_with_its_code(trained, folder, arguments, code, message):
+def test_errors_have_a_message_and_an_exit_code(trained, folder, arguments, code, message):
     (folder / "bad.svm").write_text("1 1:2\n2 1\n")
     (folder / "one.svm").write_text("1 1:2\n1 1:3\n")
     (folder / "empty.svm").write_text("")
@@ -183,10 +188,10 @@ def test_what_goes_wrong_is_told_with_its_code(trained, folder, arguments, code,
     assert sorted(folder.iterdir()) == before
 
 
-def test_json_tells_errors_too(folder):
+def test_errors_in_json(folder):
     result = run("train", "none.svm", "--json")
     assert json.loads(result.stdout) == {
-        "error": "none.svm: no such file. Named data sets begin with @ (kernline datasets list).",
+        "error": "none.svm: no such file. Named data sets start with @ (see kernline datasets list).",
         "exit_code": 1,
     }
 
@@ -195,7 +200,7 @@ class TestPredict:
     @pytest.mark.parametrize(
         "arguments", [("model.kern", "iris.svm", "-o", "out.txt"), ("iris.svm", "model.kern", "out.txt")]
     )
-    def test_labels_out_in_either_order(self, trained, folder, arguments):
+    def test_arguments_in_either_order(self, trained, folder, arguments):
         result = run("predict", *arguments)
         assert result.exit_code == 0, result.stderr
         X, y = load_iris(return_X_y=True)
@@ -216,7 +221,7 @@ class TestPredict:
         result = run("predict", "m.kern", "iris.svm", "--scores", "--json")
         assert np.shape(json.loads(result.stdout)["scores"]) == (150,)
 
-    def test_to_standard_output_are_labels_alone(self, trained, folder):
+    def test_standard_output_has_only_labels(self, trained, folder):
         result = run("predict", "model.kern", "-", stdin=(folder / "iris.svm").read_bytes())
         assert [int(line) for line in result.stdout.split()] == trained.predict(load_iris().data).tolist()
         assert "Accuracy" in result.stderr
@@ -229,7 +234,7 @@ class TestPredict:
         assert short.stdout == long.stdout == f"{trained.predict([[5.0, 0, 0, 0]])[0]}\n"
         assert "5 features beyond the 4 of the model" in long.stderr
 
-    def test_so_may_those_of_a_named_data_set(self, trained):
+    def test_rows_of_a_named_data_set_may_be_long(self, trained):
         result = run("predict", "model.kern", "@digits.t", "-q")
         assert result.exit_code == 0
         assert "60 features beyond the 4 of the model" in result.stderr
@@ -241,12 +246,12 @@ class TestPredict:
         (folder / "other.csv").write_text("\n".join(shuffled))
         assert run("predict", "m.kern", "other.csv").stdout == run("predict", "m.kern", "iris.csv").stdout
 
-    def test_labels_the_model_does_not_know(self, trained, folder):
+    def test_labels_that_the_model_was_not_trained_on(self, trained, folder):
         (folder / "new.svm").write_text("7 1:5\n0 1:5\n")
         result = run("evaluate", "model.kern", "new.svm")
         assert "1 rows have labels that the model was not trained on" in result.stderr
 
-    def test_a_device_is_written_to(self, trained):
+    def test_devices_are_not_replaced(self, trained):
         assert run("predict", "model.kern", "iris.svm", "-o", os.devnull).exit_code == 0
         assert not os.path.isfile(os.devnull)
 
@@ -297,7 +302,7 @@ class TestConvert:
     @pytest.mark.parametrize(
         "name", ["x.svm", "x.svm.gz", "x.csv", "x.tsv.bz2", "x.parquet", "x.arrow", "x.npz", "x.csv.xz"]
     )
-    def test_and_back(self, folder, name):
+    def test_round_trip(self, folder, name):
         if not name.startswith(("x.svm", "x.npz")):
             pytest.importorskip("pyarrow")
         assert run("convert", "iris.svm", name).exit_code == 0
@@ -315,7 +320,7 @@ class TestConvert:
         assert run("convert", "x.npy", "x.csv").exit_code == 0
         assert (folder / "x.csv").read_text().splitlines()[0].replace('"', "") == "f1,f2"
 
-    def test_text_labels_that_libsvm_cannot_hold(self, folder):
+    def test_text_labels_that_libsvm_cannot_store(self, folder):
         (folder / "blank.csv").write_text("a,b\n1,x y\n")
         result = run("convert", "blank.csv", "x.svm", "--target", "b")
         assert result.exit_code == 1
@@ -324,7 +329,7 @@ class TestConvert:
     def test_to_standard_output(self, folder):
         assert run("convert", "iris.svm", "-").stdout.splitlines()[0] == "0 1:5.1 2:3.5 3:1.4 4:0.2"
 
-    def test_bad_lines_are_skipped_if_asked(self, folder):
+    def test_skip_bad(self, folder):
         (folder / "bad.svm").write_text("1 1:2\n2 1\n")
         result = run("convert", "bad.svm", "x.svm", "--skip-bad")
         assert result.exit_code == 0
@@ -349,7 +354,7 @@ class TestDatasets:
         assert {entry["name"]: entry["checksum"] for entry in record}["mnist"] == "yes"
         assert "unverified" in run("datasets", "list").stdout
 
-    def test_path_and_fetch_of_what_is_here(self, folder, monkeypatch):
+    def test_path_and_fetch_of_local_files(self, folder, monkeypatch):
         monkeypatch.setenv("KERNLINE_DATA", str(folder))
         for name in ("heart.bz2", "a9a", "a9a.t"):
             (folder / name).write_bytes(b"")
@@ -365,19 +370,19 @@ def test_bench(folder):
 
 
 def interrupted(process):
-    """What a fit tells that is stopped by Ctrl-C once it is under way."""
+    """Interrupt a fit by Ctrl-C once it has started; returns its messages."""
     ended = threading.Timer(120, process.kill)
     ended.start()
     while b"problems fitted" not in (line := process.stderr.readline()):
         assert line, "the fit ended"
     process.send_signal(signal.SIGINT)
-    _, told = process.communicate()
+    _, messages = process.communicate()
     ended.cancel()
-    return told
+    return messages
 
 
 class TestProcesses:
-    """What only a process of its own can show."""
+    """Tests that need a process of their own."""
 
     ENDLESS = ("hard.svm", "m.kern", "-c", "1e6", "-e", "1e-12", "-s", "dual-cd", "-p", "max_iter=100000000")
 
@@ -391,19 +396,19 @@ class TestProcesses:
     @pytest.mark.parametrize("keep", [False, True])
     def test_interrupt(self, hard, keep):
         process = start("train", *self.ENDLESS, *(["--keep"] if keep else []))
-        told = interrupted(process)
-        assert process.returncode == 130, told
-        assert b"Traceback" not in told
+        messages = interrupted(process)
+        assert process.returncode == 130, messages
+        assert b"Traceback" not in messages
         left = {path.name for path in hard.iterdir()} - {"iris.svm", "iris.csv", "hard.svm"}
         assert left == ({"m.kern"} if keep else set())
         if keep:
             assert kernline.load(hard / "m.kern").predict([[0.5] * 5]).size == 1
 
-    def test_a_pipe_in_and_one_that_is_closed(self, trained, folder):
+    def test_closed_output_pipe(self, trained, folder):
         process = start("predict", "model.kern", "-", stdin=(folder / "iris.svm").open("rb"))
         process.stdout.close()
-        told = process.stderr.read()
+        messages = process.stderr.read()
         process.wait()
         assert process.returncode == 141
-        assert b"Traceback" not in told
-        assert b"Exception" not in told
+        assert b"Traceback" not in messages
+        assert b"Exception" not in messages

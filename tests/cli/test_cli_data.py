@@ -1,4 +1,4 @@
-"""Data on the command line: pipes by their path, tables without a header, conversion without loss."""
+"""Data on the command line: named pipes, tables without a header, lossless conversion."""
 
 import gzip
 import json
@@ -28,7 +28,7 @@ def run(*arguments):
 
 @pytest.fixture
 def folder(folder):
-    """Iris also as the UCI archive has it, numbers and names without a header, and a model of it."""
+    """With iris as in the UCI archive, without a header, and a model of it."""
     (folder / "iris.data.csv").write_text((folder / "iris.csv").read_text().partition("\n")[2])
     X, y = load_iris(return_X_y=True)
     kernline.save(kernline.AdditiveSVC(C=10.0, random_state=0).fit(X, y), "model.kern")
@@ -36,7 +36,7 @@ def folder(folder):
 
 
 def piped(source, *arguments):
-    """Run a command whose argument PIPE is a named pipe, into which `source` is written."""
+    """Run a command with an argument PIPE, a named pipe to which `source` is written."""
     os.mkfifo("PIPE")
     with subprocess.Popen(["dd", f"if={source}", "of=PIPE", "status=none"]) as writer:
         command = [sys.executable, "-m", "kernline", *map(str, arguments)]
@@ -66,12 +66,12 @@ class TestPipes:
     @pytest.mark.parametrize(
         "arguments", [("train", "iris.svm", "PIPE"), ("export", "model.kern", "PIPE", "--to", "json")]
     )
-    def test_what_is_written_to_stays_a_pipe(self, folder, arguments):
+    def test_output_pipes_are_not_replaced(self, folder, arguments):
         os.mkfifo("PIPE")
         with (folder / "arrived").open("wb") as arrived, subprocess.Popen(["cat", "PIPE"], stdout=arrived) as reader:
             result = run(*arguments)
             if not stat.S_ISFIFO(os.stat("PIPE").st_mode):
-                reader.kill()  # or it would wait for ever
+                reader.kill()  # it would wait forever
         assert result.exit_code == 0, result.stderr
         assert stat.S_ISFIFO(os.stat("PIPE").st_mode)
         assert (folder / "arrived").stat().st_size > 100
@@ -79,14 +79,14 @@ class TestPipes:
 
 @needs_pyarrow
 class TestHeader:
-    def test_none_is_seen(self, folder):
+    def test_missing_header_is_detected(self, folder):
         result = run("train", "iris.data.csv", "m.kern", "--target", "-1", "--json")
         assert json.loads(result.stdout)["rows"] == 150
         assert not hasattr(kernline.load("m.kern"), "feature_names_in_")
         (folder / "two.csv").write_text("5.1,3.5,1.4,0.2,setosa\n6.3,3.3,6.0,2.5,virginica\n")
         assert run("predict", "m.kern", "two.csv", "--target", "-1").stdout == "setosa\nvirginica\n"
 
-    def test_told(self, folder):
+    def test_option(self, folder):
         (folder / "x.csv").write_text("1,2,3\n4,5,6\n")
         assert json.loads(run("inspect", "x.csv", "--json").stdout)["rows"] == 2
         assert json.loads(run("inspect", "x.csv", "--header", "--json").stdout)["feature_names"] == ["1", "2", "3"]
@@ -94,7 +94,7 @@ class TestHeader:
         result = run("convert", "y.csv", "-", "--to", "csv", "--no-header", "--target", "1", "--columns", "0")
         assert "y.csv:1: column '0' holds 'a'" in result.stderr
 
-    def test_what_to_do_is_said(self, folder):
+    def test_message_names_the_option(self, folder):
         (folder / "years.csv").write_text("id,2019,2020\n1,2,3\n")
         result = run("inspect", "years.csv")
         assert result.exit_code == 1
@@ -105,7 +105,7 @@ class TestHeader:
 @needs_pyarrow
 class TestDelimiter:
     @pytest.mark.parametrize(("name", "delimiter"), [("x.csv", ";"), ("x.txt", "tab"), ("x", "\\t"), ("x.csv", "|")])
-    def test_of_any_kind(self, folder, name, delimiter):
+    def test_any_character(self, folder, name, delimiter):
         character = {"tab": "\t", "\\t": "\t"}.get(delimiter, delimiter)
         (folder / name).write_text((folder / "iris.csv").read_text().replace(",", character))
         options = ["--delimiter", delimiter]
@@ -131,7 +131,7 @@ class TestDelimiter:
         result = CliRunner().invoke(app, arguments, input=text)
         assert json.loads(result.stdout)["rows"] == 150
 
-    def test_of_more_than_a_character(self, folder):
+    def test_more_than_one_character_is_an_error(self, folder):
         result = run("inspect", "iris.csv", "--delimiter", ";;")
         assert result.exit_code == 1
         assert "delimiter must be one ASCII character" in result.stderr
@@ -139,7 +139,7 @@ class TestDelimiter:
 
 @needs_pyarrow
 class TestTarget:
-    """A model remembers which column of a table the labels were."""
+    """A model remembers the label column of a table."""
 
     def test_is_remembered(self, folder):
         assert run("train", "iris.csv", "m.kern", "--target", "species").exit_code == 0
@@ -150,7 +150,7 @@ class TestTarget:
         assert "Accuracy" in run("predict", "m.kern", "iris.csv").stderr
         assert json.loads(run("inspect", "m.kern", "--json").stdout)["target"] == "species"
 
-    def test_may_be_another(self, folder):
+    def test_can_be_overridden(self, folder):
         run("train", "iris.csv", "m.kern", "--target", "species")
         text = (folder / "iris.csv").read_text().replace("species", "kind")
         (folder / "other.csv").write_text(text)
@@ -168,17 +168,17 @@ class TestTarget:
         assert result.stdout == run("predict", "m.kern", "iris.csv").stdout
         assert "Accuracy" not in result.stderr
 
-    def test_by_number_where_columns_have_no_names(self, folder):
+    def test_is_a_number_if_columns_have_no_names(self, folder):
         run("train", "iris.data.csv", "m.kern", "--target", "-1")
         assert json.loads(run("evaluate", "m.kern", "iris.data.csv", "--json").stdout)["rows"] == 150
         (folder / "x.csv").write_text("5.1,3.5,1.4,0.2\n")
         assert run("predict", "m.kern", "x.csv").stdout == "setosa\n"
 
-    def test_by_a_search(self, folder):
+    def test_is_remembered_by_a_search(self, folder):
         run("cv", "iris.csv", "m.kern", "--target", "species", "-c", "1")
         assert run("evaluate", "m.kern", "iris.csv").exit_code == 0
 
-    def test_of_a_model_that_has_none(self, folder):
+    def test_model_without_one(self, folder):
         result = run("evaluate", "model.kern", "iris.csv")
         assert result.exit_code == 2
         assert "--target" in result.stderr
@@ -186,7 +186,7 @@ class TestTarget:
         svmlight = run("evaluate", "m.kern", "iris.svm")
         assert svmlight.exit_code == 0, svmlight.stderr
 
-    def test_of_a_file_that_was_made_up(self, folder):
+    def test_invalid_one_in_a_model_file(self, folder):
         model = kernline.AdditiveSVC().fit(*load_iris(return_X_y=True))
         model.target_name_ = ["species"]
         kernline.save(model, "m.kern")
@@ -194,7 +194,7 @@ class TestTarget:
 
     @pytest.mark.parametrize("name", ["when", "list", "decimal"])
     @pytest.mark.parametrize("command", ["train", "cv", "bench"])
-    def test_of_a_type_that_no_model_holds(self, folder, monkeypatch, name, command):
+    def test_type_that_models_cannot_store(self, folder, monkeypatch, name, command):
         import pyarrow as pa
         import pyarrow.parquet
 
@@ -204,7 +204,7 @@ class TestTarget:
             "decimal": pa.array([1, 2] * 10).cast(pa.decimal128(20, 0)),
         }
         pa.parquet.write_table(pa.table({"x": list(range(20)), "y": values[name]}), "t.parquet")
-        monkeypatch.setattr(kernline.AdditiveSVC, "fit", None)  # it must not come to this
+        monkeypatch.setattr(kernline.AdditiveSVC, "fit", None)  # must not be called
         monkeypatch.setattr(kernline.AdditiveSVCCV, "fit", None)
         result = run(command, "t.parquet", "--target", "y")
         assert result.exit_code == 1, result.stderr
@@ -217,21 +217,21 @@ class TestNamedDatasets:
     def test_a_split_is_announced(self, folder):
         for name, part, rest in (("@digits", "70 %", "@digits.t"), ("@digits.t", "30 %", "@digits")):
             result = run("inspect", name)
-            assert f"{name}: {part} of its rows" in result.stderr
-            assert f"{rest} is the rest" in result.stderr
+            assert f"{name}: {part} of the rows" in result.stderr
+            assert f"{rest} has the rest" in result.stderr
         assert run("inspect", "@digits", "-q").stderr == ""
 
-    def test_a_test_part_of_its_own_is_not(self, folder, monkeypatch):
+    def test_a_separate_test_part_is_not(self, folder, monkeypatch):
         monkeypatch.setenv("KERNLINE_DATA", str(folder))
         for name in ("a9a", "a9a.t"):
             (folder / name).write_bytes((folder / "iris.svm").read_bytes())
-        assert "its rows" not in run("inspect", "@a9a").stderr
+        assert "of the rows" not in run("inspect", "@a9a").stderr
 
-    def test_without_a_home(self, folder, monkeypatch):
-        def homeless():
+    def test_without_a_home_folder(self, folder, monkeypatch):
+        def no_home():
             raise RuntimeError("Could not determine home directory.")
 
-        monkeypatch.setattr("pathlib.Path.home", homeless)
+        monkeypatch.setattr("pathlib.Path.home", no_home)
         for name in ("KERNLINE_CACHE", "KERNLINE_OFFLINE", "XDG_CACHE_HOME"):
             monkeypatch.delenv(name, raising=False)
         assert run("datasets", "list").exit_code == 0
@@ -247,7 +247,7 @@ class TestConvert:
         assert run("convert", "q.svm", "-").stdout == (folder / "q.svm").read_text()
         result = run("convert", "q.svm", "q.npz")
         assert result.exit_code == 0
-        assert "q.svm has numbers of queries (qid), for which npz has no place" in result.stderr
+        assert "q.svm has query numbers (qid), which npz cannot store" in result.stderr
 
     def test_several_labels(self, folder):
         (folder / "m.svm").write_text("1,3 1:1.0\n2 2:1.0\n")
@@ -255,7 +255,7 @@ class TestConvert:
         assert "multilabel" in run("convert", "m.svm", "-").stderr
 
     @needs_pyarrow
-    def test_missing_values_have_no_place_in_libsvm(self, folder):
+    def test_libsvm_cannot_store_missing_values(self, folder):
         (folder / "m.csv").write_text("a,b,y\n1,,0\n2,3,1\n")
         result = run("convert", "m.csv", "m.svm", "--target", "y")
         assert result.exit_code == 1
@@ -271,7 +271,7 @@ class TestConvert:
         assert "999999999" in result.stderr
 
 
-def test_a_cut_off_data_set_is_told_in_json_too(folder, monkeypatch):
+def test_a_truncated_data_set_is_an_error_in_json(folder, monkeypatch):
     monkeypatch.setenv("KERNLINE_DATA", str(folder))
     (folder / "mnist").mkdir()
     for name in ("train-images-idx3-ubyte.gz", "train-labels-idx1-ubyte.gz"):
@@ -282,7 +282,7 @@ def test_a_cut_off_data_set_is_told_in_json_too(folder, monkeypatch):
     assert "Aborted" not in result.stderr
 
 
-def test_an_early_end_is_told_in_json_too(folder, monkeypatch):
+def test_end_of_file_is_an_error_in_json(folder, monkeypatch):
     def ends(*_, **__):
         raise EOFError("it ended early")
 

@@ -1,4 +1,4 @@
-"""The command line in a hurry: LIBSVM's habits, files that must not be lost, signals, and words it understands."""
+"""Options of LIBSVM and LIBLINEAR, files that must not be overwritten, signals, and messages."""
 
 import json
 import signal
@@ -25,7 +25,7 @@ class TestLibsvm:
         assert run("train", "-w1", "2", "-w2", "0.5", "-c", "1", "iris.svm", "m.kern").exit_code == 0
         assert kernline.load("m.kern").class_weight == {1: 2.0, 2: 0.5}
 
-    def test_a_weight_that_was_forgotten_costs_no_data(self, folder):
+    def test_a_forgotten_weight_does_not_overwrite_data(self, folder):
         before = (folder / "iris.svm").read_bytes()
         result = run("train", "-w1", "iris.svm", "m.kern")
         assert result.exit_code == 2
@@ -43,10 +43,10 @@ class TestLibsvm:
 
 
 class TestLiblinear:
-    """train -v, -C and -B, as LIBLINEAR's train has them."""
+    """train -v, -C and -B, as in LIBLINEAR."""
 
     @pytest.mark.parametrize("arguments", [(), ("-t", "rbf", "-p", "n_basis=20"), ("-w2", "3")])
-    def test_the_accuracy_by_cross_validation(self, folder, arguments):
+    def test_cross_validation_accuracy(self, folder, arguments):
         result = run("train", "-v", "3", "-c", "10", "--seed", "7", "-j", "1", *arguments, "iris.svm")
         assert result.exit_code == 0, result.stderr
         X, y = load_iris(return_X_y=True)
@@ -70,7 +70,7 @@ class TestLiblinear:
         assert run("train", "-v", "2", "--keep", "iris.svm").exit_code == 2
         assert run("train", "-v", "1", "iris.svm").exit_code == 2
 
-    def test_the_best_cost(self, folder):
+    def test_best_cost(self, folder):
         result = run("train", "-C", "-v", "3", "-c", "8", "iris.svm")
         assert result.exit_code == 0, result.stderr
         X, y = load_iris(return_X_y=True)
@@ -79,7 +79,7 @@ class TestLiblinear:
         assert f"Best C = {same.C_:g}  CV accuracy = {100 * same.best_score_:g}%" in result.stdout
         assert {path.name for path in folder.iterdir()} == {"iris.svm", "iris.csv"}
 
-    def test_the_best_cost_with_a_model(self, folder):
+    def test_best_cost_with_a_model(self, folder):
         record = json.loads(run("train", "-C", "iris.svm", "m.kern", "-t", "intersection", "--json").stdout)
         model = kernline.load("m.kern")
         assert (model.C_, model.kernel_, model.cv) == (record["best"]["C"], "intersection", 5)
@@ -91,8 +91,8 @@ class TestLiblinear:
         assert "must be a positive number" in result.stderr
 
     @pytest.mark.parametrize("bias", ["1", "4", "0", "-1"])
-    def test_the_intercept_is_that_of_a_feature_more(self, folder, bias):
-        """Referee: an SVM without intercept on the kernel plus the square of the bias."""
+    def test_the_intercept_is_a_constant_feature(self, folder, bias):
+        """Compared with an SVM without intercept on the kernel plus the square of the bias."""
         assert run("train", "-B", bias, "-t", "linear", "-e", "1e-5", "iris.svm", "m.kern").exit_code == 0
         model = kernline.load("m.kern")
         X, y = load_iris(return_X_y=True)
@@ -106,22 +106,22 @@ class TestLiblinear:
         assert (model.intercept_ == 0.0).all() == (constant == 0.0)
 
     @pytest.mark.parametrize("bias", ["nan", "inf"])
-    def test_an_intercept_that_is_no_number(self, folder, bias):
+    def test_an_intercept_that_is_not_finite(self, folder, bias):
         assert run("train", "-B", bias, "iris.svm").exit_code == 2
 
-    def test_the_intercept_of_a_search(self, folder):
+    def test_intercept_of_a_search(self, folder):
         assert run("cv", "-B", "-1", "-c", "1", "iris.svm", "m.kern").exit_code == 0
         assert kernline.load("m.kern").fit_intercept is False
 
 
-class TestNothingIsLost:
-    def test_what_is_no_model_is_kept(self, folder):
+class TestOverwriting:
+    def test_other_files_are_not_overwritten(self, folder):
         before = (folder / "iris.svm").read_bytes()
         (folder / "other.svm").write_bytes(before)
         for command in ("train", "cv"):
             result = run(command, "iris.svm", "other.svm")
             assert result.exit_code == 2
-            assert "other.svm exists and is no model file" in result.stderr
+            assert "other.svm exists and is not a model file" in result.stderr
         assert (folder / "other.svm").read_bytes() == before
         assert run("train", "iris.svm", "other.svm", "--force").exit_code == 0
         assert kernline.load("other.svm").n_features_in_ == 4
@@ -140,7 +140,7 @@ class TestNothingIsLost:
             (("convert", "iris.svm", "iris.svm", "--to", "csv"), "iris.svm"),
         ],
     )
-    def test_export_and_convert_spare_what_they_read(self, folder, arguments, kept):
+    def test_export_and_convert_keep_their_input(self, folder, arguments, kept):
         run("train", "iris.svm", "m.kern")
         (folder / "link.json").symlink_to("m.kern")
         before = (folder / kept).read_bytes()
@@ -150,7 +150,7 @@ class TestNothingIsLost:
         assert (folder / kept).read_bytes() == before
 
     @pytest.mark.parametrize("output", ["m.kern", "iris.svm"])
-    def test_predict_spares_what_it_reads(self, folder, output):
+    def test_predict_keeps_its_input(self, folder, output):
         run("train", "iris.svm", "m.kern")
         before = (folder / output).read_bytes()
         result = run("predict", "m.kern", "iris.svm", "-o", output)
@@ -159,8 +159,8 @@ class TestNothingIsLost:
         assert (folder / output).read_bytes() == before
 
 
-class TestWords:
-    """Messages of the library, told in options."""
+class TestMessages:
+    """Messages of the library name options instead of parameters."""
 
     @pytest.mark.parametrize(
         ("arguments", "code", "message"),
@@ -169,12 +169,12 @@ class TestWords:
             (["train", "one.svm", "m.kern"], 1, "y holds one class only: 1."),
             (["inspect", "text.csv"], 1, "--columns"),
             (["export", "iris.kern", "2024.h"], 1, "Pass --name with letters"),
-            (["export", "iris.kern", "x.json", "--name", "x"], 2, "--name is for names in C"),
+            (["export", "iris.kern", "x.json", "--name", "x"], 2, "--name does not apply to format json"),
             (["evaluate", "iris.kern", "zero.svm"], 1, "pass --zero-based"),
             (["train", "iris.svm", "m.kern", "-j", "0"], 2, "0 threads"),
         ],
     )
-    def test_are_options(self, folder, arguments, code, message):
+    def test_name_options(self, folder, arguments, code, message):
         (folder / "negative.svm").write_text("1 1:-1\n2 1:1\n")
         (folder / "one.svm").write_text("1 1:1\n1 1:2\n")
         (folder / "zero.svm").write_text("1 0:1\n")
@@ -184,7 +184,7 @@ class TestWords:
         assert result.exit_code == code, result.stderr
         assert message in result.stderr
 
-    def test_inspect_and_export_have_what_their_messages_name(self, folder):
+    def test_inspect_and_export_have_the_options_that_messages_name(self, folder):
         pytest.importorskip("pyarrow")
         (folder / "text.csv").write_text("a,b\n1,x\n2,y\n")
         assert json.loads(run("inspect", "text.csv", "--columns", "a", "--json").stdout)["features"] == 1
@@ -235,15 +235,15 @@ class TestSignals:
         dump_svmlight_file(rng.random((2000, 5)), rng.integers(4, size=2000), str(folder / "hard.svm"))
         return folder
 
-    def test_keep_tells_how_many_problems_were_cut_short(self, hard):
+    def test_keep_reports_how_many_problems_were_cut_short(self, hard):
         process = start("train", *Processes.ENDLESS, "--keep", "-j", "1")
-        told = interrupted(process)
+        messages = interrupted(process)
         assert process.returncode == 130
-        assert b"4 of 4 problems were cut short" in told
+        assert b"4 of 4 problems were cut short" in messages
 
     @pytest.mark.parametrize("name", ["SIGTERM", "SIGHUP"])
-    def test_an_end_from_outside_leaves_no_temporary_file(self, folder, name):
-        """The output is under way when the signal comes."""
+    def test_termination_leaves_no_temporary_file(self, folder, name):
+        """The signal arrives while the output is being written."""
         number = getattr(signal, name)
         code = (
             "import sys, time, kernline.cli, kernline.cli.app\n"
@@ -260,9 +260,9 @@ class TestSignals:
         assert process.stderr.readline() == b"begun\n"
         assert len(list(folder.glob("out.svm.*.tmp"))) == 1
         process.send_signal(number)
-        _, told = process.communicate(timeout=60)
+        _, messages = process.communicate(timeout=60)
         assert process.returncode == -number
-        assert b"Traceback" not in told
+        assert b"Traceback" not in messages
         assert {path.name for path in folder.iterdir()} == {"iris.svm", "iris.csv"}
 
     def test_an_interrupt_while_modules_load(self):

@@ -1,4 +1,4 @@
-"""The command line with models of every kind, and with files that do not show where indices begin."""
+"""The command line with all kinds of models, and with files that do not show where indices start."""
 
 import json
 from pathlib import Path
@@ -19,10 +19,10 @@ from ..encoding.mixed_data import with_terms
 from .test_cli import run
 
 
-class TestWhereIndicesBegin:
+class TestWhereIndicesStart:
     @pytest.fixture
     def zero_based(self, folder):
-        """Digits from index 0 on, and a test file that does not show it; what the model says of its rows."""
+        """Digits with indices from 0, and a test file that does not show it. Returns the accuracy on its rows."""
         X, y = load_digits(return_X_y=True)
         X = X + 1.0
         dump_svmlight_file(X[:600], y[:600], "train.svm", zero_based=True)
@@ -31,7 +31,7 @@ class TestWhereIndicesBegin:
         assert run("train", "train.svm", "m.kern").exit_code == 0
         return kernline.load("m.kern").score(X[600:900], y[600:900])
 
-    def test_reading_tells(self, folder):
+    def test_read_reports_it(self, folder):
         (folder / "zero.svm").write_text("1 0:2 3:1\n")
         assert kernline.io.read("zero.svm").zero_based is True
         assert kernline.io.read("iris.svm").zero_based is False
@@ -39,14 +39,14 @@ class TestWhereIndicesBegin:
         np.save("x.npy", np.eye(2))
         assert kernline.io.read("x.npy").zero_based is None
 
-    def test_the_model_knows(self, zero_based):
+    def test_the_model_remembers_it(self, zero_based):
         assert zero_based > 0.8
         assert json.loads(run("evaluate", "m.kern", "test.svm", "--json").stdout)["accuracy"] == zero_based
         assert f"({round(300 * zero_based)}/300)" in run("predict", "m.kern", "test.svm").stderr
         shifted = json.loads(run("evaluate", "m.kern", "test.svm", "--one-based", "--json").stdout)
         assert shifted["accuracy"] < zero_based
 
-    def test_inspect_numbers_features_from_0_whatever_the_file_does(self, zero_based):
+    def test_inspect_numbers_features_from_0_in_either_case(self, zero_based):
         run("train", "iris.svm", "one.kern")
         for model, data, n in (("m.kern", "test.svm", 64), ("one.kern", "iris.svm", 4)):
             result = run("inspect", model, "--data", data, "--top", n, "--json")
@@ -56,21 +56,21 @@ class TestWhereIndicesBegin:
             exported = json.loads(Path("curves.json").read_text())["features"]
             assert [feature["name"] for feature in exported] == [str(j) for j in range(n)]
 
-    def test_bench_reads_both_files_alike(self, zero_based):
+    def test_bench_reads_both_files_the_same_way(self, zero_based):
         results = json.loads(run("bench", "train.svm", "test.svm", "--json").stdout)["results"]
         chi2 = next(result for result in results if result["model"] == "kernline chi2")
         assert chi2["accuracy"] > 0.8
 
-    def test_a_contradiction_is_told(self, folder):
+    def test_a_contradiction_is_an_error(self, folder):
         assert run("train", "iris.svm", "m.kern").exit_code == 0
         (folder / "zero.svm").write_text("1 1:2\n1 0:2 3:1\n")
         result = run("evaluate", "m.kern", "zero.svm")
         assert result.exit_code == 1
         assert "zero.svm:2: index 0 in a file that is read as one-based" in result.stderr
-        assert "trained on a file whose indices begin at 1" in result.stderr
+        assert "trained on a file whose indices start at 1" in result.stderr
         assert run("evaluate", "m.kern", "zero.svm", "--zero-based").exit_code == 0
 
-    def test_tables_and_models_of_tables_are_not_concerned(self, folder):
+    def test_does_not_apply_to_arrays(self, folder):
         np.save("x.npy", load_iris().data)
         run("train", "iris.svm", "m.kern")
         assert run("predict", "m.kern", "x.npy").exit_code == 0
@@ -90,8 +90,8 @@ class TestPipelines:
         np.testing.assert_allclose(found["scores"], model.decision_function(X))
         assert json.loads(run("evaluate", "pipe.kern", "iris.svm", "--json").stdout)["accuracy"] == model.score(X, y)
 
-    def test_rows_with_zeros_that_mean_something(self, folder):
-        """A model of dense columns with negative values takes sparse files: they are made dense."""
+    def test_sparse_rows_of_a_model_that_needs_dense_ones(self, folder):
+        """If columns have negative values, rows of sparse files are made dense."""
         X, y = load_iris(return_X_y=True)
         X = (X - X.mean(axis=0)).round(3)
         model = kernline.AdditiveSVC(scale="minmax").fit(X, y)
@@ -127,7 +127,7 @@ class TestPipelines:
 
 
 @pytest.mark.parametrize("model", [NystromMap(n_basis=10), AdditiveKernelMap()], ids=lambda model: type(model).__name__)
-def test_maps_are_inspected_and_predict_nothing(folder, model):
+def test_maps_can_be_inspected_but_do_not_predict(folder, model):
     X = load_iris().data
     for saved, name in ((model, type(model).__name__), (make_pipeline(MinMaxScaler(), model), "Pipeline")):
         kernline.save(saved.fit(X), "map.kern")
@@ -165,23 +165,23 @@ class TestInspect:
 
 class TestInternalErrors:
     @pytest.fixture
-    def faulty(self, folder, monkeypatch):
+    def failing(self, folder, monkeypatch):
         def fail(*_, **__):
             raise TypeError("no such\nthing")
 
         monkeypatch.setattr("kernline.cli.data.Reading.rows", fail)
 
-    def test_are_a_line(self, faulty):
+    def test_are_one_line(self, failing):
         result = run("inspect", "iris.svm")
         assert result.exit_code == 4
         assert result.stderr.count("\n") == 1
         assert "internal error: TypeError: no such thing" in result.stderr
         assert "KERNLINE_DEBUG" in result.stderr
 
-    def test_are_json(self, faulty):
+    def test_are_json(self, failing):
         record = json.loads(run("inspect", "iris.svm", "--json").stdout)
         assert record["exit_code"] == 4
 
-    def test_show_where_if_asked(self, faulty, monkeypatch):
+    def test_show_a_traceback_with_debug(self, failing, monkeypatch):
         monkeypatch.setenv("KERNLINE_DEBUG", "1")
         assert isinstance(run("inspect", "iris.svm").exception, TypeError)

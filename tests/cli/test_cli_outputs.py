@@ -1,4 +1,4 @@
-"""Where the command line writes: open streams, protected files, full disks; checked before any training."""
+"""Outputs of the command line: open streams, protected files and full disks, checked before training."""
 
 import json
 import os
@@ -19,7 +19,7 @@ needs_full = pytest.mark.skipif(not os.path.exists("/dev/full"), reason="this sy
 
 
 def shell(command, **options):
-    """Run a shell command in which `kernline` is ours."""
+    """Run a shell command in which `kernline` is the one under test."""
     text = f'kernline() {{ "{sys.executable}" -m kernline "$@"; }}\n{command}'
     return subprocess.run(["sh", "-c", text], capture_output=True, text=True, check=False, **options)
 
@@ -32,7 +32,7 @@ def folder(folder):
 
 @pytest.fixture
 def untrained(monkeypatch):
-    """Whoever begins to read or to train has checked too late."""
+    """Make reading fail: outputs must be checked before."""
     monkeypatch.setattr("kernline.cli.data.Reading.rows", None)
 
 
@@ -54,14 +54,14 @@ class TestStreams:
         assert result.returncode == 0, result.stderr
         assert (folder / "log.txt").read_text() == "before\n" + run(*alike.split()).stdout
 
-    def test_hold_nothing_but_the_output(self, folder):
+    def test_contain_only_the_output(self, folder):
         assert shell("kernline export m.kern /dev/stdout --to json > curves.json").returncode == 0
         assert shell("kernline train iris.svm /dev/stdout > model.kern").returncode == 0
         assert json.loads((folder / "curves.json").read_text())["classes"] == [0, 1, 2]
         weights = [kernline.load(name).shapes_.weights for name in ("model.kern", "m.kern")]
         np.testing.assert_array_equal(*weights)
 
-    def test_results_go_to_the_other(self, folder):
+    def test_results_go_to_standard_error(self, folder):
         result = shell("kernline predict m.kern iris.svm -o /dev/stdout --json > out.txt")
         assert json.loads(result.stderr)["rows"] == 150
         assert (folder / "out.txt").read_text().count("\n") == 150
@@ -133,7 +133,7 @@ class TestStandardStreams:
         assert "/dev/full: No space left on device" in result.stderr
 
     @pytest.mark.parametrize("name", ["out.csv", "out.svm.gz", "out.parquet", "out.arrow", "out.npz"])
-    def test_a_limit_of_size_names_the_file(self, folder, name):
+    def test_a_size_limit_error_names_the_file(self, folder, name):
         if "svm" not in name and "npz" not in name:
             pytest.importorskip("pyarrow")
         code = (

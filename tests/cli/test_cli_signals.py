@@ -1,4 +1,4 @@
-"""Signals: Ctrl-C with --keep, signals that are ignored, and temporary files however a program ends."""
+"""Signals: Ctrl-C with --keep, ignored signals, and removal of temporary files."""
 
 import io
 import os
@@ -23,7 +23,7 @@ from .test_cli import run
 
 
 class InterruptedWrite(io.RawIOBase):
-    """A stream in whose first write Ctrl-C arrives."""
+    """A stream that is interrupted by Ctrl-C during the first write."""
 
     def __init__(self):
         self.text = b""
@@ -39,7 +39,7 @@ class InterruptedWrite(io.RawIOBase):
 
 
 class TestKeep:
-    def test_ctrl_c_in_the_middle_of_a_message(self, monkeypatch):
+    def test_ctrl_c_during_a_message(self, monkeypatch):
         raw = InterruptedWrite()
         watch = Watch(Output(quiet=False, json=False))
         with monkeypatch.context() as patch, _stopped_by_interrupt(watch):
@@ -48,7 +48,7 @@ class TestKeep:
         assert watch.stopping
         assert raw.text == b"1 of 3 problems fitted\n"
 
-    def test_the_second_one_ends(self):
+    def test_the_second_ctrl_c_ends(self):
         watch = Watch(Output(quiet=True, json=False))
         with pytest.raises(KeyboardInterrupt), _stopped_by_interrupt(watch):  # noqa: PT012
             signal.raise_signal(signal.SIGINT)
@@ -68,7 +68,7 @@ class TestKeep:
         assert result.exit_code == 130, result.stderr
         assert kernline.load("m.kern").n_features_in_ == 4
 
-    def test_without_it_nothing_is_saved(self, folder, monkeypatch):
+    def test_nothing_is_saved_without_it(self, folder, monkeypatch):
         def interrupted(*_):
             signal.raise_signal(signal.SIGINT)
 
@@ -79,10 +79,10 @@ class TestKeep:
 
 
 class TestIgnored:
-    """nohup ignores SIGHUP, and a shell's background job SIGINT."""
+    """nohup ignores SIGHUP; background jobs of a shell ignore SIGINT."""
 
     @pytest.mark.parametrize("name", ["INT", "HUP"])
-    def test_the_fit_goes_on(self, folder, name):
+    def test_the_fit_continues(self, folder, name):
         rng = np.random.default_rng(0)
         dump_svmlight_file(rng.random((2000, 5)), rng.integers(2, size=2000), str(folder / "hard.svm"))
         ignoring = ["sh", "-c", f'trap "" {name}; exec "$@"', "sh", sys.executable, "-m", "kernline", "train"]
@@ -111,7 +111,7 @@ class TestTemporaryFiles:
         def fail(patch):
             with atomic.replacing(tmp_path / "x"):
                 patch.setattr(os, "unlink", interrupted)
-                raise ValueError("which begins the removal")
+                raise ValueError("which starts the removal")
 
         with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
             fail(patch)
@@ -120,7 +120,7 @@ class TestTemporaryFiles:
         assert list(tmp_path.iterdir()) == []
 
     @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
-    def test_a_forked_child_leaves_those_of_its_parent_alone(self, tmp_path):
+    def test_a_forked_child_does_not_remove_those_of_its_parent(self, tmp_path):
         code = (
             "import os, sys\n"
             "from kernline.io.atomic import replacing\n"
@@ -138,7 +138,7 @@ class TestTemporaryFiles:
         assert (tmp_path / "x").read_bytes() == b"content"
 
     def test_two_signals_at_once(self, folder):
-        """As from a service manager that sends SIGTERM and SIGHUP."""
+        """Such as SIGTERM and SIGHUP from a service manager."""
         code = (
             "import os, signal, sys, time, kernline.cli, kernline.cli.app\n"
             "import kernline.io as io\n"

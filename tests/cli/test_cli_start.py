@@ -1,4 +1,4 @@
-"""What the command line imports: training a small model takes as long as its imports."""
+"""Imports of the command line, which take most of the time of training a small model."""
 
 import json
 import subprocess
@@ -32,17 +32,17 @@ def test_train_and_predict_import_nothing_heavy(folder):
     assert not modules_after(["predict", "m.kern", "iris.svm", "-q"]) & HEAVY
 
 
-def test_the_list_of_data_sets_imports_as_little(folder):
+def test_the_list_of_data_sets_imports_nothing_heavy(folder):
     assert not modules_after(["datasets", "list", "-q"]) & HEAVY
 
 
-def test_tables_need_pyarrow_alone(folder):
+def test_tables_import_only_pyarrow(folder):
     pytest.importorskip("pyarrow")
     assert modules_after(["train", "iris.csv", "m.kern", "--target", "species"]) & HEAVY == {"pyarrow"}
 
 
-def test_what_is_loaded_late_works(folder):
-    """A scorer needs scikit-learn's metrics, and those scipy.stats."""
+def test_lazily_loaded_modules_work(folder):
+    """A scorer needs the metrics of scikit-learn, which need scipy.stats."""
     command = [sys.executable, "-m", "kernline", "cv", "iris.svm", "-c", "1", "--scoring", "f1_macro", "--json"]
     ended = subprocess.run(command, capture_output=True, text=True, check=False)
     assert ended.returncode == 0, ended.stderr

@@ -1,4 +1,4 @@
-"""Standard streams of the command line that are closed, or on a full disk."""
+"""Standard streams that are closed, or redirected to a full disk."""
 
 import os
 import subprocess
@@ -15,7 +15,7 @@ TRAIN = "train iris.svm m.kern"
 
 
 def shell(arguments):
-    """Run a command by the shell, which closes and redirects streams."""
+    """Run a command in a shell, which closes and redirects streams."""
     command = f'"{sys.executable}" -m kernline {arguments}'
     return subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
 
@@ -40,8 +40,8 @@ class TestClosed:
         assert "standard input is closed" in ended.stderr
 
     @pytest.mark.parametrize("closed", ["<&-", "2>&-", "<&- 2>&-", "<&- >&- 2>&-"])
-    def test_no_file_gets_the_number_of_a_stream(self, folder, closed):
-        """Whatever is written to descriptors 0 to 2 while a file is open goes nowhere."""
+    def test_files_do_not_get_the_number_of_a_stream(self, folder, closed):
+        """Bytes written to descriptors 0 to 2 do not end up in an open file."""
         code = (
             "import os, sys, kernline.cli, kernline.cli.app, kernline.io as io\n"
             "def read(*_, **__):\n"

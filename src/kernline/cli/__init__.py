@@ -1,19 +1,19 @@
-"""The command line: ``kernline train data.svm model.kern``, and what comes before and after.
+"""The command line, such as ``kernline train data.svm model.kern``.
 
-Nothing heavy is imported before a command needs it, so that ``kernline --help`` answers at once.
+Heavy modules are imported only by the commands that need them, so that ``kernline --help`` is fast.
 """
 
 import os
 import signal
 import sys
-from typing import Any
+from types import FrameType
 
 from . import standard_streams
 from .light_imports import skip_heavy_imports
 
 
 def main() -> None:
-    """Run the command line; exit codes are those of `errors.ExitCode`."""
+    """Run the command line. The exit codes are those of `errors.ExitCode`."""
     try:
         standard_streams.prepare()
         _handle_termination()
@@ -21,8 +21,8 @@ def main() -> None:
         try:
             _run()
         finally:
-            sys.stdout.flush()  # at exit it would be too late to report an error
-    except KeyboardInterrupt:  # outside of a command, which has its own message
+            sys.stdout.flush()  # an error at exit could no longer be reported
+    except KeyboardInterrupt:  # outside of a command; commands print a message
         sys.exit(130)
     except OSError as error:
         if error.filename != "standard output":
@@ -44,18 +44,17 @@ def _run() -> None:
 
 
 def _handle_termination() -> None:
-    """Remove temporary files before SIGTERM or SIGHUP ends the process; one that is ignored, as by nohup, stays so."""
+    """Remove temporary files before SIGTERM or SIGHUP ends the process; ignored signals (nohup) stay ignored."""
     for name in ("SIGTERM", "SIGHUP"):
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) == signal.SIG_DFL:
             signal.signal(number, _terminate)
 
 
-def _terminate(number: int, _: Any) -> None:
+def _terminate(number: int, _: FrameType | None) -> None:
     """Clean up, and let the signal end the process.
 
-    Nothing is raised here: an exception would land at any point of the program, inside a cleanup or a destructor too,
-    which would be cut short or would swallow it.
+    This does not raise an exception: it could interrupt a cleanup, or be swallowed by a destructor.
     """
     atomic = sys.modules.get("kernline.io.atomic")
     if atomic is not None:
@@ -64,4 +63,4 @@ def _terminate(number: int, _: Any) -> None:
         os.write(2, b"\x1b[?25h")  # a progress bar hides the cursor
     signal.signal(number, signal.SIG_DFL)
     os.kill(os.getpid(), number)
-    os._exit(128 + number)  # process 1 of a container gets no signal that it does not handle
+    os._exit(128 + number)  # process 1 of a container ignores signals that it does not handle

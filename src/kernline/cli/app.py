@@ -1,4 +1,4 @@
-"""The commands, put together."""
+"""The application: all commands."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from .choosing import cv
 from .habits import Habitual
 from .inspection import convert, export, inspect
 from .named import app as named
+from .option_groups import expand_groups
 from .prediction import evaluate, predict
 from .training import train
 
@@ -21,11 +22,11 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
-    rich_markup_mode=None,  # what rich needs to set a page of help took longer than all the rest
+    rich_markup_mode=None,  # importing rich would take longer than everything else in --help
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 for command in (train, predict, evaluate, inspect, cv, convert, export, bench):
-    app.command(cls=Habitual)(command)
+    app.command(cls=Habitual)(expand_groups(command))
 app.add_typer(named, name="datasets")
 
 
@@ -49,6 +50,8 @@ def about(
     kernline predict model.kern test.svm -o labels.txt
     kernline export model.kern model.onnx
 
-    Each command has examples in its own --help. Exit codes: 0 done; 1 data, a model or a file cannot be used; 2 usage;
-    3 a package or a data set is missing; 4 internal error; 130 interrupted; 141 the output's reader went away.
+    See kernline COMMAND --help for the options of a command, with examples.
+
+    Exit codes: 0 success; 1 unusable data, model or file; 2 wrong usage; 3 missing package or data set; 4 internal
+    error; 130 interrupted; 141 output pipe closed.
     """

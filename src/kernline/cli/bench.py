@@ -1,108 +1,142 @@
-"""``bench``: a few models on your own data, beside scikit-learn's linear one."""
+"""``bench``: compare a few models, and scikit-learn's linear SVM, on your own data."""
 
 from __future__ import annotations
 
 import time
 import warnings
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, NamedTuple, Protocol, TypedDict
 
 import typer
 
 from . import options as opt
-from .data import Reading
+from .data import Reading, resized
 from .errors import UsageError
+from .option_groups import Default
 from .output import Output, table
+
+if TYPE_CHECKING:
+    from ..array_types import Labels, Matrix
+    from ..encoding import Scale
+
+
+class _Split(NamedTuple):
+    X: Matrix
+    y: Labels
+    X_test: Matrix
+    y_test: Labels
+
+
+class _Classifier(Protocol):
+    def fit(self, X: Matrix, y: Labels) -> object: ...
+
+    def predict(self, X: Matrix) -> Labels: ...
+
+
+class _Result(TypedDict):
+    model: str
+    accuracy: float
+    fit_seconds: float
+    predict_seconds: float
 
 
 def bench(
-    data: Annotated[str, typer.Argument(metavar="DATA", help="A data file, or @NAME.")] = "@digits",
+    data: Annotated[
+        str, typer.Argument(metavar="DATA", help="A data file, or @NAME for a named data set.")
+    ] = "@digits",
     test: Annotated[
         str | None,
-        typer.Argument(metavar="TEST", help="Rows to test on; without, a third of DATA, or @NAME.t."),
+        typer.Argument(
+            metavar="TEST", help="Data to test on. Default: @NAME.t for a named data set, else a third of DATA."
+        ),
     ] = None,
-    cost: Annotated[float, typer.Option("-c", "--cost", help="C of all models.")] = 1.0,
-    format: opt.Format = "auto",
-    target: opt.Target = None,
-    columns: opt.Columns = None,
-    zero_based: opt.ZeroBased = None,
-    header: opt.Header = None,
-    delimiter: opt.Delimiter = None,
-    skip_bad: opt.SkipBad = False,
-    threads: opt.Threads = 1,
-    quiet: opt.Quiet = False,
-    json: opt.Json = False,
+    cost: Annotated[float, typer.Option("-c", "--cost", help="C for all models.")] = 1.0,
+    *,
+    reading: Annotated[opt.SingleLabelled, Default(threads=1)],
+    out: Output,
 ) -> None:
-    """Compare kernels with each other and with scikit-learn's LinearSVC: accuracy, and seconds to fit and predict.
+    """Compare kernels with each other and with LinearSVC.
+
+    Prints the accuracy and the seconds to fit and to predict. LinearSVC is scikit-learn's linear SVM.
 
     \b
     kernline bench
     kernline bench train.svm test.svm -c 10
     kernline bench table.csv --target species
     """
-    out = Output(quiet=quiet, json=json)
     with out.working():
-        reading = Reading(out, format, target, columns, zero_based, skip_bad, threads, header, delimiter)
-        parts = _parts(reading, data, test)
-        results: list[dict[str, Any]] = []
-        for name, model in _contestants(parts[0], cost, threads):
+        split = _split(Reading(out, reading), data, test)
+        results: list[_Result] = []
+        for name, model in _contestants(split.X, cost, reading.threads):
             with out.status(f"Training {name}"):
-                results.append({"model": name, **_measure(model, *parts)})
+                results.append(_measure(name, model, split))
         rows = [
-            [result["model"], f"{100.0 * result['accuracy']:.2f} %"]
-            + [f"{result[name]:.3f} s" for name in ("fit_seconds", "predict_seconds")]
+            [
+                result["model"],
+                f"{100.0 * result['accuracy']:.2f} %",
+                f"{result['fit_seconds']:.3f} s",
+                f"{result['predict_seconds']:.3f} s",
+            ]
             for result in results
         ]
-        shape = {"rows": parts[0].shape[0], "test_rows": parts[2].shape[0], "features": parts[0].shape[1], "C": cost}
-        head = "{rows:,} rows to train, {test_rows:,} to test, {features:,} features, C = {C:g}".format(**shape)
+        n_rows, n_features = split.X.shape
+        n_test = split.X_test.shape[0]
+        head = f"{n_rows:,} training rows, {n_test:,} test rows, {n_features:,} features, C = {cost:g}"
+        record = {"rows": n_rows, "test_rows": n_test, "features": n_features, "C": cost}
         lines = [head, "", *table(["model", "accuracy", "fit", "predict"], rows)]
-        out.result(shape | {"threads": threads, "results": results}, lines)
+        out.result(record | {"threads": reading.threads, "results": results}, lines)
 
 
-def _parts(reading: Reading, data: str, test: str | None) -> tuple[Any, Any, Any, Any]:
-    """X and y to train on and to test on."""
+def _split(reading: Reading, data: str, test: str | None) -> _Split:
+    """Rows to train on and rows to test on."""
     from sklearn.model_selection import train_test_split
 
     from .. import io
+    from ..array_types import is_sparse
 
     content = reading.labelled(data)
     if test is None and not data.startswith("@"):
         X, X_test, y, y_test = train_test_split(content.X, content.y, test_size=1 / 3, random_state=0)
-        return X, y, X_test, y_test
+        return _Split(X, y, X_test, y_test)
     test = test if test is not None else f"{data}.t"
-    if io.format_of(test, reading.format) == "svmlight":  # few rows may not show where indices begin
-        reading = replace(reading, zero_based=content.zero_based)
+    if io.format_of(test, reading.options.format) == "svmlight":  # a few rows may not show where indices start
+        reading = replace(reading, options=replace(reading.options, zero_based=content.zero_based))
     held_out = reading.labelled(test)
     X, X_test = content.X, held_out.X
-    if hasattr(X, "indptr"):
-        for part in (X, X_test):
-            part.resize((part.shape[0], max(X.shape[1], X_test.shape[1])))
+    if is_sparse(X):
+        n_features = max(X.shape[1], X_test.shape[1])
+        X, X_test = resized(X, n_features), resized(X_test, n_features)
     elif X.shape[1] != X_test.shape[1]:
-        raise UsageError(f"{data} has {X.shape[1]} features, and {test} has {X_test.shape[1]}.")
-    return X, content.y, X_test, held_out.y
+        raise UsageError(
+            f"{data} has {X.shape[1]} features, but {test} has {X_test.shape[1]}. They must have the same columns."
+        )
+    return _Split(X, content.y, X_test, held_out.y)
 
 
-def _contestants(X: Any, C: float, threads: int) -> list[tuple[str, Any]]:
+def _contestants(X: Matrix, C: float, threads: int) -> list[tuple[str, _Classifier]]:
     from sklearn.svm import LinearSVC
 
     import kernline
 
-    low = (X.data if hasattr(X, "indptr") else X).min(initial=0.0)
-    scale: Any = "max" if low >= 0.0 else "minmax"
-    shared: dict[str, Any] = {"C": C, "n_jobs": threads, "random_state": 0}
-    additive = [
-        (f"kernline {kernel}", kernline.AdditiveSVC(kernel, scale="max" if kernel == "linear" else scale, **shared))
-        for kernel in ("linear", "chi2", "intersection")
-    ]
-    nystrom = ("kernline rbf, 500 landmarks", kernline.NystromSVC(**shared))
-    return [("scikit-learn LinearSVC", LinearSVC(C=C, random_state=0)), *additive, nystrom]
+    from ..array_types import is_sparse
+
+    low = (X.data if is_sparse(X) else X).min(initial=0.0)
+    models: list[tuple[str, _Classifier]] = [("scikit-learn LinearSVC", LinearSVC(C=C, random_state=0))]
+    for kernel in ("linear", "chi2", "intersection"):
+        scale: Scale = "max" if kernel == "linear" or low >= 0.0 else "minmax"
+        models.append(
+            (f"kernline {kernel}", kernline.AdditiveSVC(kernel, scale=scale, C=C, n_jobs=threads, random_state=0))
+        )
+    models.append(("kernline rbf, 500 landmarks", kernline.NystromSVC(C=C, n_jobs=threads, random_state=0)))
+    return models
 
 
-def _measure(model: Any, X: Any, y: Any, X_test: Any, y_test: Any) -> dict[str, float]:
+def _measure(name: str, model: _Classifier, split: _Split) -> _Result:
     begun = time.perf_counter()
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # LinearSVC seldom converges on unscaled data
-        model.fit(X, y)
+        warnings.simplefilter("ignore")  # LinearSVC rarely converges on unscaled data
+        model.fit(split.X, split.y)
     fitted = time.perf_counter()
-    accuracy = float((model.predict(X_test) == y_test).mean())
-    return {"accuracy": accuracy, "fit_seconds": fitted - begun, "predict_seconds": time.perf_counter() - fitted}
+    accuracy = float((model.predict(split.X_test) == split.y_test).mean())
+    ended = time.perf_counter()
+    return {"model": name, "accuracy": accuracy, "fit_seconds": fitted - begun, "predict_seconds": ended - fitted}

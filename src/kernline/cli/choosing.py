@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -18,6 +19,7 @@ from .output import Output
 from .watch import watched
 
 if TYPE_CHECKING:
+    from .estimators import SVM
     from .searching import Search
 
 
@@ -25,38 +27,25 @@ def cv(
     data: opt.DataFile,
     model: Annotated[
         str | None,
-        typer.Argument(metavar="MODEL", help="Where to save the best, refitted to all rows."),
+        typer.Argument(metavar="MODEL", help="Where to save the best model, refitted to all rows. Default: nowhere."),
     ] = None,
     folds: Annotated[int, typer.Option("-v", "--folds", min=2, help="Number of folds.")] = 5,
     cost: Annotated[
         list[float] | None,
-        typer.Option("-c", "--cost", help="A C to try. Repeatable; default: ten."),
+        typer.Option("-c", "--cost", help="A value of C to try. Can be repeated. Default: a range of values."),
     ] = None,
     kernel: Annotated[list[str] | None, mod.KernelOption] = None,
-    estimator: mod.Estimator = None,
-    gamma: mod.Gamma = None,
-    solver: mod.Solver = None,
-    loss: mod.Loss = None,
-    scale: mod.Scale = None,
-    tol: mod.Tol = None,
-    bias: mod.Bias = None,
-    class_weight: mod.Weights = None,
-    param: mod.Parameters = None,
-    scoring: Annotated[str | None, typer.Option("--scoring", help="A scorer of scikit-learn's.")] = None,
+    *,
+    options: mod.ModelOptions,
+    scoring: Annotated[
+        str | None, typer.Option("--scoring", help="Name of a scikit-learn scorer. Default: accuracy.")
+    ] = None,
     seed: mod.Seed = 0,
     force: opt.Force = False,
-    format: opt.Format = "auto",
-    target: opt.Target = None,
-    columns: opt.Columns = None,
-    header: opt.Header = None,
-    delimiter: opt.Delimiter = None,
-    zero_based: opt.ZeroBased = None,
-    skip_bad: opt.SkipBad = False,
-    threads: opt.Threads = -1,
-    quiet: opt.Quiet = False,
-    json: opt.Json = False,
+    reading: opt.SingleLabelled,
+    out: Output,
 ) -> None:
-    """Choose C, and the kernel of several, by cross-validation.
+    """Choose C and the kernel by cross-validation.
 
     \b
     kernline cv data.svm
@@ -64,19 +53,17 @@ def cv(
     kernline cv data.svm best.kern -t chi2 -t intersection -c 0.1 -c 1 -c 10
     kernline cv data.svm best.kern -t rbf
     """
-    out = Output(quiet=quiet, json=json)
     with out.working():
         path = model_file(out, data, model, force) if model is not None else None
         names = [estimators.kernel_name(name) for name in kernel or []]
-        classes = {estimators.estimator_class(estimator, name) for name in names or [None]}
+        classes = {estimators.estimator_class(options.estimator, name) for name in names or [None]}
         if len(classes) > 1:
-            raise UsageError(f"-t {' -t '.join(map(str, names))}: additive kernels, or one by landmarks, not both.")
-        loss, solver = estimators.loss_and_solver(solver, loss)
-        given = {"gamma": estimators.gamma_value(gamma), "loss": loss, "solver": solver, "scale": scale, "tol": tol}
-        given |= {"n_jobs": threads, "random_state": seed} | estimators.intercept(bias)
-        searched = searcher(classes.pop(), names, cost, folds, scoring, given, param or [])
-        reading = Reading(out, format, target, columns, zero_based, skip_bad, threads, header, delimiter)
-        search(out, searched, reading, data, class_weight or [], path)
+            raise UsageError(
+                f"-t {' -t '.join(map(str, names))}: compare additive kernels, or give one landmark kernel, not both."
+            )
+        given = estimators.parameters(options, seed, reading.threads)
+        searched = searcher(classes.pop(), names, cost, folds, scoring, given, options.param or [])
+        search(out, searched, Reading(out, reading), data, options.class_weight or [], path)
 
 
 def search(
@@ -109,17 +96,24 @@ def search(
 
 
 def searcher(
-    cls: Any, names: list[Any], Cs: Any, folds: int, scoring: str | None, given: dict[str, Any], extra: list[str]
+    cls: type[SVM],
+    names: Sequence[str | None],
+    costs: list[float] | None,
+    folds: int,
+    scoring: str | None,
+    given: dict[str, object],
+    extra: list[str],
 ) -> Search:
     """The search of an estimator."""
     import kernline
 
     from .searching import Search
 
-    Cs = sorted(set(Cs)) if Cs else None
+    Cs = sorted(set(costs)) if costs else None
     kernel = names if len(names) > 1 else names[0] if names else None
     if cls is kernline.AdditiveSVC:
-        cls, given = kernline.AdditiveSVCCV, given | {"Cs": Cs, "cv": folds, "scoring": scoring}
-    elif len(names) > 1:
-        raise UsageError("cv takes one kernel by landmarks at a time.")
+        given = given | {"kernel": kernel, "Cs": Cs, "cv": folds, "scoring": scoring}
+        return Search(estimators.build(kernline.AdditiveSVCCV, given, extra), Cs, folds, scoring)
+    if len(names) > 1:
+        raise UsageError("cv takes one landmark kernel at a time.")
     return Search(estimators.build(cls, given | {"kernel": kernel}, extra), Cs, folds, scoring)

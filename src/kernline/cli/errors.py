@@ -1,4 +1,4 @@
-"""How a command ends when it does not end well: one line that says why, and an exit code that means something."""
+"""Errors of a command: a one-line message and an exit code."""
 
 from __future__ import annotations
 
@@ -22,19 +22,19 @@ class ExitCode(IntEnum):
     OK = 0
     BAD_INPUT = 1  # data, a model or a file that cannot be used
     USAGE = 2
-    MISSING = 3  # a package that is not installed, a data set that cannot be fetched
-    INTERNAL = 4  # a defect of this program
+    MISSING = 3  # a package that is not installed, or a data set that cannot be downloaded
+    INTERNAL = 4  # a bug in Kernline
     INTERRUPTED = 130  # Ctrl-C, whether or not --keep saved a model
-    CLOSED_PIPE = 141  # whoever read our output went away
+    CLOSED_PIPE = 141  # the program that read our output has ended
 
 
 class UsageError(Exception):
-    """The command was called in a way that makes no sense."""
+    """Options or arguments that are wrong or contradict each other."""
 
 
 @contextmanager
 def explained(fail: Callable[[str, int], None]) -> Iterator[None]:
-    """Turn errors into a message and a code. KERNLINE_DEBUG in the environment lets internal errors through."""
+    """Turn exceptions into messages and exit codes. If KERNLINE_DEBUG is set, internal errors show a traceback."""
     try:
         yield
     except typer.Exit:
@@ -50,9 +50,9 @@ def explained(fail: Callable[[str, int], None]) -> Iterator[None]:
         sys.exit(ExitCode.CLOSED_PIPE)
     except KeyboardInterrupt:
         if threading.current_thread() is threading.main_thread():
-            signal.signal(signal.SIGINT, signal.SIG_DFL)  # another Ctrl-C ends at once, without a traceback
+            signal.signal(signal.SIGINT, signal.SIG_DFL)  # a second Ctrl-C ends at once, without a traceback
         fail("interrupted; nothing was written", ExitCode.INTERRUPTED)
-    except (ValueError, OSError, EOFError) as error:  # click would say no more than "Aborted!" of the last
+    except (ValueError, OSError, EOFError) as error:  # for EOFError, click would only print "Aborted!"
         if getattr(error, "filename", None) == "standard output":
             forget_stdout()
         fail(as_options("\n".join([_text(error), *getattr(error, "__notes__", [])])), _code(error))
@@ -60,29 +60,32 @@ def explained(fail: Callable[[str, int], None]) -> Iterator[None]:
         if os.environ.get("KERNLINE_DEBUG"):
             raise
         what = f"{type(error).__name__}: {error}".replace("\n", " ")
-        fail(f"internal error: {what}. Please report it, with what KERNLINE_DEBUG=1 shows.", ExitCode.INTERNAL)
+        fail(
+            f"internal error: {what}. Please report it, with the traceback that KERNLINE_DEBUG=1 shows.",
+            ExitCode.INTERNAL,
+        )
 
 
-# What the library calls a parameter has an option here, or goes by -p.
+# Parameters of the library that are options here, and those that are passed with -p.
 _OPTIONS = ("columns", "delimiter", "format", "gamma", "kernel", "loss", "name", "scale", "solver", "target", "tol")
 _PARAMETERS = ("approximation", "basis", "budget", "coef0", "degree", "intercept_scaling", "max_iter", "n_basis", "p")
 _PHRASES = {
     r"\bzero_based=(True)?": "--zero-based",
     rf"\b({'|'.join(_OPTIONS)})=(?:'([^']*)'|([\d.e+-]*\d)?)": r"--\1 \2\3",
     rf"(?<!-p )\b({'|'.join(_PARAMETERS)})=": r"-p \1=",
-    r"Pass a dense array \(X\.toarray\(\)\)": "Write it as a table first, by kernline convert",
+    r"Pass a dense array \(X\.toarray\(\)\)": "Convert it to a table first (kernline convert)",
 }
 
 
 def as_options(text: str) -> str:
-    """A message of the library in the words of the command line: scale='rank' as --scale rank."""
+    """A message of the library in terms of the command line: --scale rank instead of scale='rank'."""
     for pattern, words in _PHRASES.items():
         text = re.sub(pattern, words, text)
     return re.sub(r"(--\w+) (?=[,. ])", r"\1", text)
 
 
 def _code(error: Exception) -> ExitCode:
-    # By name: importing these would cost commands that end early.
+    # By name, because importing the classes would slow down commands that fail early.
     name = type(error).__name__
     if name in ("OutOfReachError", "UnknownDatasetError"):
         return ExitCode.MISSING

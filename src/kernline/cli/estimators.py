@@ -1,16 +1,30 @@
-"""From options to an estimator: which one, with which parameters, in words that LIBSVM's users know too."""
+"""Build an estimator from options, including those of LIBSVM and LIBLINEAR."""
 
 from __future__ import annotations
 
 import ast
 import math
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from .errors import UsageError
+from .model_options import ModelOptions
+
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
+
+    from ..array_types import Labels
+    from ..estimators.additive import AdditiveSVC
+    from ..estimators.budgeted import BudgetedSVC
+    from ..estimators.nystrom import NystromSVC
+
+    SVM: TypeAlias = AdditiveSVC | NystromSVC | BudgetedSVC
+
+_Estimator = TypeVar("_Estimator", bound="BaseEstimator")
 
 ESTIMATORS = ("additive", "nystrom", "budgeted")
 
-# LIBLINEAR's -s: loss and solver. LIBSVM's -t: the kernel.
+# LIBLINEAR's -s (loss and solver) and LIBSVM's -t (kernel).
 _SOLVERS = {"1": ("squared_hinge", "dual-cd"), "2": ("squared_hinge", "newton"), "3": ("hinge", "dual-cd")}
 _LARGEST_COST = 1024.0
 _KERNELS = {"0": "linear", "1": "poly", "2": "rbf", "3": "sigmoid"}
@@ -18,12 +32,12 @@ _LANDMARK_KERNELS = ("rbf", "poly", "sigmoid", "laplacian", "exp-chi2")
 
 
 def kernel_name(kernel: str | None) -> str | None:
-    """A kernel's name, from that or LIBSVM's number."""
+    """The name of a kernel, given by name or by LIBSVM's number."""
     return _KERNELS.get(kernel, kernel) if kernel is not None else None
 
 
-def estimator_class(name: str | None, kernel: str | None) -> Any:
-    """The estimator asked for; without a name, the one that has the kernel."""
+def estimator_class(name: str | None, kernel: str | None) -> type[SVM]:
+    """The estimator of this name; without a name, the one that has the kernel."""
     import kernline
 
     if name is None:
@@ -31,22 +45,22 @@ def estimator_class(name: str | None, kernel: str | None) -> Any:
         if name == "nystrom" and kernel not in _LANDMARK_KERNELS:
             additive = ", ".join(kernline.kernels.BY_NAME)
             raise UsageError(
-                f"no kernel is called {kernel!r}. Additive ones: {additive}; by landmarks: "
-                f"{', '.join(_LANDMARK_KERNELS)} (other names of scikit-learn's with --estimator nystrom)."
+                f"unknown kernel {kernel!r}. Additive kernels: {additive}; landmark kernels: "
+                f"{', '.join(_LANDMARK_KERNELS)}. With --estimator nystrom, other kernels of scikit-learn work too."
             )
     if name == "budgeted":
         if kernel not in (None, "rbf"):
-            raise UsageError(f"--estimator budgeted has the rbf kernel only, not {kernel!r}.")
+            raise UsageError(f"--estimator budgeted supports only the rbf kernel, not {kernel!r}.")
         if not hasattr(kernline, "BudgetedSVC"):
-            raise UsageError("--estimator budgeted is not in this build.")
+            raise UsageError("--estimator budgeted is not available in this build.")
         return kernline.BudgetedSVC
     if name not in ESTIMATORS:
         raise UsageError(f"--estimator must be one of {', '.join(ESTIMATORS)}, not {name!r}.")
     return kernline.AdditiveSVC if name == "additive" else kernline.NystromSVC
 
 
-def build(cls: Any, given: dict[str, Any], extra: list[str]) -> Any:
-    """An estimator with the parameters that were given, checked before any data is read."""
+def build(cls: type[_Estimator], given: Mapping[str, object], extra: list[str]) -> _Estimator:
+    """An estimator with these parameters, which are checked before any data is read."""
     known = cls().get_params()
     parameters = {name: value for name, value in given.items() if value is not None}
     if cls.__name__ == "BudgetedSVC":
@@ -60,23 +74,38 @@ def build(cls: Any, given: dict[str, Any], extra: list[str]) -> Any:
     return model
 
 
+def parameters(options: ModelOptions, seed: int, threads: int) -> dict[str, object]:
+    """The parameters of the estimator, except the kernel and C; None for options that were not given."""
+    loss, solver = loss_and_solver(options.solver, options.loss)
+    return {
+        "gamma": gamma_value(options.gamma),
+        "loss": loss,
+        "solver": solver,
+        "scale": options.scale,
+        "tol": options.tol,
+        "n_jobs": threads,
+        "random_state": seed,
+        **intercept(options.bias),
+    }
+
+
 def loss_and_solver(solver: str | None, loss: str | None) -> tuple[str | None, str | None]:
-    """What -s says, as LIBLINEAR numbers it or by name."""
+    """Loss and solver from -s, by name or by LIBLINEAR's number."""
     if solver is None or not solver.isdigit():
         return loss, solver
     if solver not in _SOLVERS:
         raise UsageError(
-            f"-s {solver}: there are 1 (squared hinge, dual), 2 (squared hinge, primal) and 3 (hinge, dual), as "
-            "LIBLINEAR numbers them, or auto, dual-cd, newton. LIBSVM's C-SVC is what you get without -s."
+            f"-s {solver} is not supported. Use auto, dual-cd or newton, or LIBLINEAR's numbers: 1 (squared hinge, "
+            "dual), 2 (squared hinge, primal), 3 (hinge, dual). Without -s you get LIBSVM's C-SVC."
         )
     return _SOLVERS[solver]
 
 
-def intercept(bias: float | None) -> dict[str, Any]:
-    """What -B says: LIBLINEAR appends a feature of this value, which adds its square to the kernel; < 0 is none.
+def intercept(bias: float | None) -> dict[str, object]:
+    """The parameters for -B: LIBLINEAR appends a feature of this value, which adds its square to the kernel.
 
-    Zero adds nothing either. AdditiveSVC and NystromSVC take the square times the mean of K(x, x), which
-    gamma="scale" makes one.
+    Zero or less means no intercept. AdditiveSVC and NystromSVC add the square times the mean of K(x, x), which is one
+    with gamma="scale".
     """
     if bias is None:
         return {}
@@ -86,7 +115,7 @@ def intercept(bias: float | None) -> dict[str, Any]:
 
 
 def costs_from(cost: float | None) -> list[float] | None:
-    """What -C tries: from the C that -c names, doubled up to LIBLINEAR's 1024; without -c, the estimator's own grid."""
+    """The values that -C tries: `cost`, doubled up to 1024 as in LIBLINEAR; None for the estimator's own grid."""
     if cost is None:
         return None
     if not 0.0 < cost < float("inf"):
@@ -96,7 +125,7 @@ def costs_from(cost: float | None) -> list[float] | None:
 
 
 def gamma_value(gamma: str | None) -> float | str | None:
-    """A number, or "scale"."""
+    """The value of --gamma: a number or "scale"."""
     if gamma is None or gamma == "scale":
         return gamma
     try:
@@ -105,8 +134,8 @@ def gamma_value(gamma: str | None) -> float | str | None:
         raise UsageError(f"--gamma must be a number or 'scale', not {gamma!r}.") from None
 
 
-def class_weights(given: list[str], y: Any) -> dict[Any, float] | str | None:
-    """LABEL:WEIGHT, several times, or "balanced"."""
+def class_weights(given: list[str], y: Labels) -> dict[object, float] | str | None:
+    """The class weights of -w, which is "balanced" or any number of LABEL:WEIGHT."""
     import numpy as np
 
     if not given or given == ["balanced"]:
@@ -116,7 +145,7 @@ def class_weights(given: list[str], y: Any) -> dict[Any, float] | str | None:
     for text in given:
         label, _, weight = text.rpartition(":")
         if label not in classes:
-            raise UsageError(f"-w {text}: expected LABEL:WEIGHT, the label one of {', '.join(classes)}; or 'balanced'.")
+            raise UsageError(f"-w {text}: expected LABEL:WEIGHT or 'balanced', with a label of {', '.join(classes)}.")
         weights[classes[label]] = _number(weight, f"-w {text}")
     return weights
 
@@ -125,10 +154,10 @@ def _number(text: str, where: str) -> float:
     try:
         return float(text)
     except ValueError:
-        raise UsageError(f"{where}: {text!r} is no number.") from None
+        raise UsageError(f"{where}: {text!r} is not a number.") from None
 
 
-def _parameter(text: str) -> tuple[str, Any]:
+def _parameter(text: str) -> tuple[str, object]:
     name, equals, value = text.partition("=")
     if not equals:
         raise UsageError(f"-p {text}: expected NAME=VALUE.")

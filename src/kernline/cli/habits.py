@@ -1,30 +1,32 @@
-"""What LIBSVM's and LIBLINEAR's users type out of habit: understood where it means the same, or answered by a hint."""
+"""Options of LIBSVM and LIBLINEAR: accepted if Kernline has the same, else explained by a hint."""
 
 from __future__ import annotations
 
 import re
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NoReturn
 
 from typer.core import TyperCommand
 
 _HINTS = {
-    "-b": "There are no probabilities; kernline predict --scores writes scores.",
+    "-b": "Probabilities are not supported; kernline predict --scores writes scores.",
     "-R": "The intercept is always penalised; -B 10 penalises it less than -B 1.",
-    "-n": "There is no nu-SVM; -c is the cost. Threads are -j.",
-    "-m": "There is no cache to set a size for; threads are -j.",
-    "-d": "The degree of a polynomial kernel is -p degree=3.",
-    "-r": "The constant of a polynomial kernel is -p coef0=1.",
+    "-n": "nu-SVM is not supported; -c sets the cost, -j the number of threads.",
+    "-m": "There is no kernel cache; -j sets the number of threads.",
+    "-d": "Set the degree of a polynomial kernel with -p degree=3.",
+    "-r": "Set the constant of a polynomial kernel with -p coef0=1.",
 }
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
 class Habitual(TyperCommand):
-    """A command that takes ``-w1 2`` for ``-w 1:2``, and has hints for LIBSVM options that are not supported."""
+    """A command that accepts ``-w1 2`` for ``-w 1:2``, and gives hints for LIBSVM options that are not supported."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        """As click does, after and with the above."""
+        """Parse the arguments."""
+        # The class of `ctx` is click's, or that of the copy of click that newer versions of typer contain.
         try:
-            return super().parse_args(ctx, _weights(args, ctx))
+            return super().parse_args(ctx, _weights(args, ctx.fail))
         except Exception as error:
             hint = _HINTS.get(getattr(error, "option_name", ""))
             if hint is not None and type(error).__name__ == "NoSuchOption":
@@ -32,8 +34,8 @@ class Habitual(TyperCommand):
             raise
 
 
-def _weights(args: list[str], ctx: Any) -> list[str]:
-    """-wLABEL WEIGHT, two arguments, as one. Left alone, WEIGHT would be taken for DATA, and DATA for MODEL."""
+def _weights(args: list[str], fail: Callable[[str], NoReturn]) -> list[str]:
+    """Join the arguments -wLABEL WEIGHT. Otherwise WEIGHT would be taken for DATA, and DATA for MODEL."""
     out: list[str] = []
     rest = iter(args)
     for arg in rest:
@@ -45,6 +47,6 @@ def _weights(args: list[str], ctx: Any) -> list[str]:
             continue
         weight = next(rest, "")
         if not _NUMBER.fullmatch(weight):
-            ctx.fail(f"{arg} {weight}: expected a weight after {arg}, as in -w{label} 2 or -w {label}:2.")
+            fail(f"{arg} {weight}: expected a weight after {arg}, as in -w{label} 2 or -w {label}:2.")
         out += ["-w", f"{label}:{weight}"]
     return out

@@ -1,17 +1,21 @@
-"""``inspect``, ``convert`` and ``export``: what a file holds, and the same in another form."""
+"""``inspect``, ``convert`` and ``export``: show the contents of a file, or write them in another format."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, BinaryIO, cast
 
 import typer
 
 from . import options as opt
-from .data import Reading, check_not_input, is_model, load_model
+from .data import Reading, Rows, check_not_input, is_model
 from .errors import UsageError
-from .models import before_final_step, described, final_step
+from .models import Model, before_final_step, described, final_step, load_model
 from .output import Output, table
+
+if TYPE_CHECKING:
+    from ..array_types import Labels, Matrix
+    from ..shapes import ShapeFunctions
 
 _EXPORTS = {".onnx": "onnx", ".h": "c", ".c": "c", ".json": "json", ".csv": "csv"}
 _MANY = 20
@@ -19,76 +23,65 @@ _MAIN_PARAMETERS = ("kernel", "approximation", "C", "loss", "scale", "basis", "n
 
 
 def inspect(
-    file: Annotated[str, typer.Argument(metavar="FILE", help="A model, or data.")],
+    file: Annotated[
+        str, typer.Argument(metavar="FILE", help="A model file, a data file, or @NAME for a named data set.")
+    ],
     data: Annotated[
         str | None,
-        typer.Option("--data", help="Data to rank an additive model's features by."),
+        typer.Option("--data", help="Data used to rank the features of an additive model by importance."),
     ] = None,
-    top: Annotated[int, typer.Option("--top", min=1, help="How many features to list.")] = 10,
-    format: opt.Format = "auto",
-    target: opt.Target = None,
-    columns: opt.Columns = None,
-    zero_based: opt.ZeroBased = None,
-    header: opt.Header = None,
-    delimiter: opt.Delimiter = None,
-    skip_bad: opt.SkipBad = False,
-    threads: opt.Threads = -1,
-    quiet: opt.Quiet = False,
-    json: opt.Json = False,
+    top: Annotated[int, typer.Option("--top", min=1, help="Number of features to list.")] = 10,
+    *,
+    reading: opt.SingleLabelled,
+    out: Output,
 ) -> None:
-    """Tell what a model or a data file holds.
+    """Show what a model or data file contains.
 
     \b
     kernline inspect model.kern
     kernline inspect model.kern --data train.svm --top 20
     kernline inspect train.csv --target species
 
-    Features without names are numbered from 0, as everywhere in kernline; LIBSVM's index 1 is feature 0.
+    Features without names are numbered from 0, so index 1 of a LIBSVM file is feature 0.
     """
-    out = Output(quiet=quiet, json=json)
     with out.working():
-        reading = Reading(out, format, target, columns, zero_based, skip_bad, threads, header, delimiter)
+        source = Reading(out, reading)
         if not is_model(file):
-            record = _of_data(reading.rows(file))
+            record = _of_data(source.rows(file))
             out.result(record, _listed(record))
             return
         svm = load_model(file)
         record = _of_model(svm, file)
         lines = _listed(record)
         if data is not None:
-            _check_curves(svm)
-            record["importance"] = _importance(svm, reading.rows(data, svm).X, top)
-            rows = [[entry["feature"], f"{entry['importance']:.4g}"] for entry in record["importance"]]
+            curves = _curves(svm)  # checked before the data is read
+            ranking = _importance(svm, curves, source.rows(data, svm).X, top)
+            record["importance"] = [{"feature": name, "importance": value} for name, value in ranking]
+            rows = [[name, f"{value:.4g}"] for name, value in ranking]
             lines += ["", *table(["feature", "importance"], rows)]
         out.result(record, lines)
 
 
 def convert(
     source: opt.DataFile,
-    output: Annotated[str, typer.Argument(metavar="OUTPUT", help="Its name tells the format; - for standard output.")],
-    to: Annotated[str, typer.Option("--to", help="The format to write, if the name does not tell.")] = "auto",
-    format: opt.Format = "auto",
-    target: opt.Target = None,
-    columns: opt.Columns = None,
-    header: opt.Header = None,
-    delimiter: opt.Delimiter = None,
-    zero_based: opt.ZeroBased = None,
-    multilabel: Annotated[
-        bool, typer.Option("--multilabel", help="LIBSVM rows have several labels, as 1,3,7.")
-    ] = False,
-    skip_bad: opt.SkipBad = False,
-    threads: opt.Threads = -1,
-    quiet: opt.Quiet = False,
-    json: opt.Json = False,
+    output: Annotated[
+        str, typer.Argument(metavar="OUTPUT", help="Output file, in the format of its suffix; - for standard output.")
+    ],
+    to: Annotated[str, typer.Option("--to", help="Output format, if the file name does not show it.")] = "auto",
+    *,
+    reading: opt.ReadingOptions,
+    out: Output,
 ) -> None:
-    """Write data in another format: svmlight, csv, tsv, parquet, arrow, npy, npz; .gz, .bz2 and .xz compress.
+    """Convert data to another format.
+
+    Formats are svmlight (LIBSVM), csv, tsv, parquet, arrow, npy and npz. With the suffix .gz, .bz2 or .xz the output is
+    compressed.
 
     \b
     kernline convert table.csv table.svm --target species
     kernline convert data.svm.bz2 data.parquet
     kernline convert @digits digits.svm
     """
-    out = Output(quiet=quiet, json=json)
     with out.working():
         from .. import io
         from ..io.atomic import replacing
@@ -98,50 +91,59 @@ def convert(
         if output != "-":
             check_not_input(path, source)
             out.claim(path)
-        reading = Reading(out, format, target, columns, zero_based, skip_bad, threads, header, delimiter, multilabel)
-        content = reading.rows(source)
+        content = Reading(out, reading).rows(source)
         qid = content.qid
         if qid is not None and "qid" not in kind.stores:
-            out.warn(f"{source} has numbers of queries (qid), for which {kind.name} has no place; they are left out.")
+            out.warn(f"{source} has query numbers (qid), which {kind.name} cannot store; they are left out.")
             qid = None
-        name = target if target is not None and not target.lstrip("-").isdigit() else "label"
-        options: Any = {"name": output, "format": to, "feature_names": content.feature_names, "target": name}
-        options["qid"] = qid
+        target = reading.target
+        label = target if target is not None and not target.lstrip("-").isdigit() else "label"
+
+        def write(stream: BinaryIO) -> None:
+            names, y = content.feature_names, cast("Labels | None", content.y)
+            io.write(stream, content.X, y, name=output, format=to, feature_names=names, target=label, qid=qid)
+
         if output == "-":
             with out.stdout() as text:
-                io.write(text.buffer, content.X, content.y, **options)
+                write(text.buffer)
             return
         with replacing(path) as stream:
-            io.write(stream, content.X, content.y, **options)
+            write(stream)
         rows, features = content.X.shape
         record = {"output": output, "rows": rows, "features": features, "skipped_lines": content.n_skipped}
-        out.result(record, [] if quiet else [f"{output}: {rows:,} × {features:,}"])
+        out.result(record, [] if out.quiet else [f"{output}: {rows:,} × {features:,}"])
 
 
 def export(
-    model: Annotated[str, typer.Argument(metavar="MODEL", help="A model file.")],
-    output: Annotated[str, typer.Argument(metavar="OUTPUT", help="Its name tells the form: .onnx, .h, .json, .csv.")],
-    to: Annotated[str | None, typer.Option("--to", help="onnx, c, json or csv, if the name does not tell.")] = None,
-    name: Annotated[
-        str | None, typer.Option("--name", help="What names in C begin with; default: as the file.")
+    model: opt.ModelFile,
+    output: Annotated[
+        str,
+        typer.Argument(metavar="OUTPUT", help="Output file; its suffix selects the format: .onnx, .h, .json or .csv."),
+    ],
+    to: Annotated[
+        str | None, typer.Option("--to", help="onnx, c, json or csv, if the suffix does not show it.")
     ] = None,
-    quiet: opt.Quiet = False,
-    json: opt.Json = False,
+    name: Annotated[
+        str | None, typer.Option("--name", help="Prefix of the names in C. Default: the file name.")
+    ] = None,
+    *,
+    out: Output,
 ) -> None:
-    """Write a model for other programs: ONNX, a C header without dependencies, or its curves as JSON or CSV.
+    """Export a model to ONNX, C, JSON or CSV.
+
+    The C header has no dependencies. JSON and CSV contain the curves of an additive model.
 
     \b
     kernline export model.kern model.onnx
     kernline export model.kern model.h
     """
-    out = Output(quiet=quiet, json=json)
     with out.working():
         path = Path(output)
         form = to or _EXPORTS.get(path.suffix.lower())
         if form not in _EXPORTS.values():
-            raise UsageError(f"{output}: cannot tell the form. Pass --to onnx, c, json or csv.")
+            raise UsageError(f"{output}: the suffix does not show the format. Pass --to onnx, c, json or csv.")
         if name is not None and form != "c":
-            raise UsageError(f"--name is for names in C; {output} has none.")
+            raise UsageError(f"--name does not apply to format {form}, only to c.")
         check_not_input(path, model)
         out.claim(path)
         svm = load_model(model)
@@ -150,11 +152,11 @@ def export(
         getattr(forms, f"to_{form}")(svm, path, **({"name": name} if name is not None else {}))
         size = path.stat().st_size if path.is_file() else None
         line = f"{output}: {size:,} bytes" if size is not None else output
-        out.result({"output": output, "form": form, "bytes": size}, [] if quiet else [line])
+        out.result({"output": output, "form": form, "bytes": size}, [] if out.quiet else [line])
 
 
-def _of_model(svm: Any, file: str) -> dict[str, Any]:
-    record: dict[str, Any] = {
+def _of_model(svm: Model, file: str) -> dict[str, object]:
+    record: dict[str, object] = {
         "estimator": described(svm),
         "features": svm.n_features_in_,
         "classes": svm.classes_.tolist() if hasattr(svm, "classes_") else None,
@@ -170,25 +172,26 @@ def _of_model(svm: Any, file: str) -> dict[str, Any]:
     return record | {"gamma": getattr(last, "gamma_", None), "parameters": _parameters(last)}
 
 
-def _parameters(svm: Any) -> dict[str, Any]:
-    """The main parameters, and the others that are not the defaults; of a search, the kernel and the C it chose."""
+def _parameters(svm: Model) -> dict[str, object]:
+    """The main parameters and all that differ from their defaults; for a search, the kernel and C that it chose."""
     defaults, given = type(svm)().get_params(), svm.get_params()
     given |= {name: getattr(svm, f"{name}_") for name in ("kernel", "C") if hasattr(svm, f"{name}_")}
     main = {name: given[name] for name in _MAIN_PARAMETERS if name in given}
     return main | {name: value for name, value in given.items() if str(value) != str(defaults.get(name))}
 
 
-def _of_data(content: Any) -> dict[str, Any]:
+def _of_data(content: Rows) -> dict[str, object]:
     import numpy as np
-    import scipy.sparse as sp
+
+    from ..array_types import is_sparse
 
     X, y = content.X, content.y
-    values = X.data if sp.issparse(X) else X
+    values = X.data if is_sparse(X) else X
     filled = np.count_nonzero(values) / max(1, X.shape[0] * X.shape[1])
-    record: dict[str, Any] = {"rows": X.shape[0], "features": X.shape[1], "filled": round(float(filled), 6)}
+    record: dict[str, object] = {"rows": X.shape[0], "features": X.shape[1], "filled": round(float(filled), 6)}
     if values.size:
         low, high = float(np.nanmin(values)), float(np.nanmax(values))
-        record |= {"lowest": min(low, 0.0) if sp.issparse(X) and filled < 1.0 else low, "highest": high}
+        record |= {"lowest": min(low, 0.0) if is_sparse(X) and filled < 1.0 else low, "highest": high}
         record["missing"] = int(np.isnan(values).sum())
     record["feature_names"] = content.feature_names
     if y is not None:
@@ -197,21 +200,24 @@ def _of_data(content: Any) -> dict[str, Any]:
             record["labels"] = dict(zip(labels.tolist(), counts.tolist(), strict=True))
         except (TypeError, ValueError):  # lists, or values of several types
             raise ValueError(
-                f"labels of type {type(y[0]).__name__} cannot be counted. Name another --target."
+                f"labels of type {type(y[0]).__name__} cannot be counted. Choose another --target."
             ) from None
     return record | {"skipped_lines": content.n_skipped}
 
 
-def _check_curves(svm: Any) -> None:
-    """Refuse to rank features of what has no curve a feature, before the data is read."""
-    shapes = getattr(final_step(svm), "shapes_", None)
+def _curves(svm: Model) -> ShapeFunctions:
+    """The curves of an additive model. A UsageError if it has none, or not one per feature."""
+    shapes: ShapeFunctions | None = getattr(final_step(svm), "shapes_", None)
     if shapes is None or shapes.n_features != svm.n_features_in_:
-        raise UsageError(f"--data: {described(svm)} has no curve a feature to rank; additive models have.")
+        raise UsageError(
+            f"--data ranks features by their curves, which {described(svm)} does not have. Use an additive model."
+        )
+    return shapes
 
 
-def _importance(svm: Any, X: Any, top: int) -> list[dict[str, Any]]:
-    """The features that move the scores most, all classes together."""
-    total = final_step(svm).shapes_.importance(before_final_step(svm, X)).sum(axis=1)
+def _importance(svm: Model, curves: ShapeFunctions, X: Matrix, top: int) -> list[tuple[str | int, float]]:
+    """The features that change the scores most, summed over all classes."""
+    total = curves.importance(before_final_step(svm, X)).sum(axis=1)
     names = getattr(svm, "feature_names_in_", None)
     order = total.argsort(kind="stable")[::-1][:top]
 
@@ -219,12 +225,11 @@ def _importance(svm: Any, X: Any, top: int) -> list[dict[str, Any]]:
         parts = [str(names[j]) if names is not None else j for j in columns]
         return parts[0] if len(parts) == 1 else " and ".join(map(str, parts))
 
-    functions = final_step(svm).shapes_.encoder.functions
-    return [{"feature": named(functions[k]), "importance": total[k]} for k in order]
+    return [(named(curves.encoder.functions[k]), float(total[k])) for k in order]
 
 
-def _listed(record: dict[str, Any]) -> list[str]:
-    """A line a fact; long lists are cut."""
+def _listed(record: dict[str, object]) -> list[str]:
+    """One line per entry; long lists are shortened."""
     lines = []
     for name, value in record.items():
         if value is None or value == {} or (name == "skipped_lines" and not value):

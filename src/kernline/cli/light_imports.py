@@ -1,21 +1,24 @@
-"""A faster start: what scikit-learn imports, and no command needs.
+"""Faster start: skip modules that scikit-learn imports and no command needs.
 
-``import sklearn.base`` imports pandas, to recognise its frames, and scipy.stats, for functions that few estimators use.
-Together they took more than half the time of training on a hundred rows.
+``import sklearn.base`` imports pandas, to recognise data frames, and scipy.stats, which few estimators use. Together
+they took more than half the time of training on a hundred rows.
 """
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from importlib.machinery import ModuleSpec, PathFinder
 from importlib.util import LazyLoader
-from typing import Any
+from types import ModuleType
 
 
 class _HeavyModules:
-    """A finder of modules to which pandas is not installed, and scipy.stats is loaded at its first use."""
+    """An import finder that hides pandas, and loads scipy.stats on first use."""
 
-    def find_spec(self, name: str, path: Any = None, target: Any = None) -> ModuleSpec | None:
+    def find_spec(
+        self, name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
         if name == "pandas":
             raise ModuleNotFoundError("the command line does not use pandas", name=name)
         if name != "scipy.stats":
@@ -27,5 +30,5 @@ class _HeavyModules:
 
 
 def skip_heavy_imports() -> None:
-    """Leave them out of this process, which belongs to the command line alone."""
+    """Install the finder; for the process of the command line only."""
     sys.meta_path.insert(0, _HeavyModules())

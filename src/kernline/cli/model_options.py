@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Annotated
 
 import typer
@@ -9,52 +10,65 @@ import typer
 KernelOption = typer.Option(
     "--kernel",
     "-t",
-    help="chi2 (default), intersection, hellinger, js, power_mean, linear; rbf, poly, sigmoid, laplacian, exp-chi2 "
-    "by landmarks. LIBSVM's 0 to 3 too.",
+    help="Additive: chi2 (default), intersection, hellinger, js, power_mean, linear. Approximated with "
+    "landmarks: rbf, poly, sigmoid, laplacian, exp-chi2. LIBSVM's numbers 0 to 3 work too.",
 )
-Estimator = Annotated[
-    str | None,
-    typer.Option("--estimator", help="additive, nystrom or budgeted; without, what has the kernel."),
-]
-Gamma = Annotated[
-    str | None,
-    typer.Option("--gamma", "-g", help="The kernel's factor or width: a number or 'scale'."),
-]
-Solver = Annotated[
-    str | None,
-    typer.Option(
-        "-s",
-        "--solver",
-        help="As LIBLINEAR: 1 squared hinge, dual; 2 the same, primal; 3 hinge, dual. Or auto, dual-cd, newton.",
-    ),
-]
-Loss = Annotated[
-    str | None,
-    typer.Option("--loss", help="hinge or squared_hinge."),
-]
-Scale = Annotated[
-    str | None,
-    typer.Option("--scale", help="max; minmax or rank for negative or skewed columns."),
-]
-Tol = Annotated[
-    float | None,
-    typer.Option("-e", "--tol", help="Stop at this duality gap, relative."),
-]
-Weights = Annotated[
-    list[str] | None,
-    typer.Option("-w", "--class-weight", help="LABEL:WEIGHT, or balanced. Repeatable."),
-]
-Parameters = Annotated[
-    list[str] | None,
-    typer.Option("-p", "--param", help="NAME=VALUE: any other parameter. Repeatable."),
-]
-Bias = Annotated[
-    float | None,
-    typer.Option(
-        "-B",
-        "--bias",
-        help="The intercept as LIBLINEAR has it: BIAS squared is added to the kernel, on the scale where the mean of "
-        "K(x, x) is 1. Default 1; 0 or less: no intercept.",
-    ),
-]
-Seed = Annotated[int, typer.Option("--seed", help="Seed of what is random.")]
+Seed = Annotated[int, typer.Option("--seed", help="Random seed.")]
+
+
+@dataclass(frozen=True)
+class ModelOptions:
+    """The estimator and its parameters, except the kernel and C, because ``cv`` takes several of each."""
+
+    estimator: Annotated[
+        str | None,
+        typer.Option(
+            "--estimator", help="additive, nystrom or budgeted. Default: additive or nystrom, whichever has the kernel."
+        ),
+    ] = None
+    gamma: Annotated[
+        str | None,
+        typer.Option(
+            "--gamma", "-g", help="Factor or width of the kernel: a number, or 'scale' (default) to fit it to the data."
+        ),
+    ] = None
+    solver: Annotated[
+        str | None,
+        typer.Option(
+            "-s",
+            "--solver",
+            help="auto (default), dual-cd or newton. Or LIBLINEAR's numbers: 1 squared hinge, dual; 2 squared hinge, "
+            "primal; 3 hinge, dual.",
+        ),
+    ] = None
+    loss: Annotated[
+        str | None,
+        typer.Option("--loss", help="hinge (default) or squared_hinge."),
+    ] = None
+    scale: Annotated[
+        str | None,
+        typer.Option(
+            "--scale", help="How to scale columns: max (default); minmax or rank for negative or skewed values."
+        ),
+    ] = None
+    tol: Annotated[
+        float | None,
+        typer.Option("-e", "--tol", help="Stop when the relative duality gap is below this. Default: 0.01."),
+    ] = None
+    bias: Annotated[
+        float | None,
+        typer.Option(
+            "-B",
+            "--bias",
+            help="Intercept as in LIBLINEAR: the square of BIAS is added to the kernel, scaled so that the mean of "
+            "K(x, x) is 1. Default: 1. 0 or less: no intercept.",
+        ),
+    ] = None
+    class_weight: Annotated[
+        list[str] | None,
+        typer.Option("-w", "--class-weight", help="LABEL:WEIGHT, or balanced. Can be repeated."),
+    ] = None
+    param: Annotated[
+        list[str] | None,
+        typer.Option("-p", "--param", help="NAME=VALUE: any other parameter of the estimator. Can be repeated."),
+    ] = None

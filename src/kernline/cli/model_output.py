@@ -1,32 +1,33 @@
-"""Where a trained model goes, and what is saved with it."""
+"""Where a trained model is saved, and what is saved with it."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING
 
-from .data import is_model
+from .data import LabelledRows, is_model
 from .errors import UsageError
 from .output import Output
 
+if TYPE_CHECKING:
+    from sklearn.base import BaseEstimator
+
 
 def model_file(out: Output, data: str, model: str | None, force: bool) -> Path:
-    """Where the model goes, checked before anything is read: it overwrites neither the data nor what is no model."""
+    """The path of the model, checked before any data is read. Neither the data nor other files are overwritten."""
     if model is None and data == "-":
-        raise UsageError("data from standard input has no name to call the model by: give MODEL.")
+        raise UsageError("standard input has no name from which to name the model. Pass MODEL.")
     path = Path(model if model is not None else f"{Path(data.removeprefix('@')).name}.kern")
     if data != "-" and path.exists() and Path(data).exists() and path.samefile(data):
-        raise UsageError(f"MODEL would overwrite the data, {data}.")
+        raise UsageError(f"MODEL would overwrite the data, {data}. Choose another file.")
     if not force and path.is_file() and path.stat().st_size and not is_model(str(path)):
-        raise UsageError(
-            f"{path} exists and is no model file; MODEL is where the model goes. Name another file, or pass --force."
-        )
+        raise UsageError(f"{path} exists and is not a model file. Choose another file for the model, or pass --force.")
     out.claim(path)
     return path
 
 
-def save_model(svm: Any, content: Any, path: Path) -> None:
-    """Save with what the file says and the array does not: names of columns, the target, the base of indices."""
+def save_model(svm: BaseEstimator, content: LabelledRows, path: Path) -> None:
+    """Save the model with what prediction needs to know about files: column names, target, and where indices start."""
     import numpy as np
 
     import kernline

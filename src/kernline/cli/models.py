@@ -1,57 +1,120 @@
-"""What a loaded model can do: any that `kernline.save` wrote, pipelines and maps too."""
+"""Work with any model that `kernline.save` wrote, including pipelines and maps."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Protocol, TypeGuard
 
 from .errors import UsageError
 
-# Values of a block of rows that is made dense.
+if TYPE_CHECKING:
+    from ..array_types import Array, Labels, Matrix
+
+# Number of values in a block of rows that is made dense.
 _DENSE_VALUES = 4_000_000
 
 
-def final_step(model: Any) -> Any:
-    """The last step of a pipeline; of anything else, itself."""
-    return model.steps[-1][1] if hasattr(model, "steps") else model
+class Model(Protocol):
+    """A fitted estimator, map or pipeline."""
+
+    n_features_in_: int
+
+    def get_params(self) -> dict[str, object]:
+        """The parameters by name."""
+
+    def set_params(self, **parameters: object) -> object:
+        """Change parameters."""
 
 
-def check_classifier(model: Any, file: str) -> None:
-    """Refuse what has no scores, before any data is read."""
-    if not hasattr(model, "decision_function"):
+class Classifier(Model, Protocol):
+    """A model that predicts labels."""
+
+    classes_: Labels
+
+    def decision_function(self, X: Matrix) -> Array:
+        """One score per class, or one in all for two classes."""
+
+
+class _Map(Protocol):
+    def transform(self, X: Matrix) -> Matrix: ...
+
+
+class _Pipeline(Model, Protocol):
+    steps: list[tuple[str, Model]]
+
+    def __getitem__(self, steps: slice) -> _Map: ...
+
+
+def _is_pipeline(model: Model) -> TypeGuard[_Pipeline]:
+    return hasattr(model, "steps")
+
+
+def _is_classifier(model: Model) -> TypeGuard[Classifier]:
+    return hasattr(model, "decision_function")
+
+
+def load_model(path: str) -> Model:
+    """Load a model file."""
+    import kernline
+
+    model: Model = kernline.load(path)
+    return model
+
+
+def load_classifier(path: str, threads: int) -> Classifier:
+    """Load a model file that predicts labels, to be used with a number of threads. Other models are a UsageError."""
+    model = load_model(path)
+    if not _is_classifier(model):
         raise UsageError(
-            f"{file} holds a {described(model)}, which maps rows and predicts no labels. Give a classifier, or use the "
-            "map in Python: kernline.load(...).transform(X)."
+            f"{path} contains a {described(model)}, which maps rows but predicts no labels. Pass a classifier, or use "
+            "the map in Python: kernline.load(...).transform(X)."
         )
+    last = final_step(model)
+    if "n_jobs" in last.get_params():
+        last.set_params(n_jobs=threads)
+    return model
 
 
-def described(model: Any) -> str:
-    """The class, with the steps of a pipeline."""
-    if not hasattr(model, "steps"):
-        return type(model).__name__
-    return f"Pipeline of {', '.join(type(step).__name__ for _, step in model.steps)}"
+def final_step(model: Model) -> Model:
+    """The last step of a pipeline, or the model itself."""
+    return _steps(model)[-1]
 
 
-def scores(model: Any, X: Any) -> Any:
-    """The decision function; where a step takes no sparse rows, a few are made dense at a time."""
+def described(model: Model) -> str:
+    """The class name, with the steps of a pipeline."""
+    names = ", ".join(type(step).__name__ for step in _steps(model))
+    return f"Pipeline of {names}" if _is_pipeline(model) else names
+
+
+def scores(model: Classifier, X: Matrix) -> Array:
+    """The decision function. If a step does not accept sparse rows, they are made dense block by block."""
     import numpy as np
 
-    if not hasattr(X, "indptr") or not _needs_dense(model) or not X.shape[0]:
+    from ..array_types import is_sparse
+
+    if not is_sparse(X) or not _needs_dense(model) or not X.shape[0]:
         return model.decision_function(X)
     n = max(1, _DENSE_VALUES // max(1, X.shape[1]))
     blocks = range(0, X.shape[0], n)
     return np.concatenate([model.decision_function(X[begin : begin + n].toarray()) for begin in blocks])
 
 
-def before_final_step(model: Any, X: Any) -> Any:
-    """Rows as the last step of a pipeline gets them."""
-    X = X.toarray() if hasattr(X, "indptr") and _needs_dense(model) else X
-    return model[:-1].transform(X) if hasattr(model, "steps") and len(model.steps) > 1 else X
+def before_final_step(model: Model, X: Matrix) -> Matrix:
+    """The rows that the last step of a pipeline receives."""
+    from ..array_types import is_sparse
+
+    if is_sparse(X) and _needs_dense(model):
+        X = X.toarray()
+    return model[:-1].transform(X) if _is_pipeline(model) and len(model.steps) > 1 else X
 
 
-def _needs_dense(model: Any) -> bool:
+def _steps(model: Model) -> list[Model]:
+    return [step for _, step in model.steps] if _is_pipeline(model) else [model]
+
+
+def _needs_dense(model: Model) -> bool:
     from sklearn.utils import get_tags
 
-    steps = [step for _, step in model.steps] if hasattr(model, "steps") else [model]
+    steps = _steps(model)
     if not all(get_tags(step).input_tags.sparse for step in steps if hasattr(step, "get_params")):
         return True
     shapes = getattr(steps[-1], "shapes_", None)

@@ -1,70 +1,76 @@
-"""``datasets``: which data sets there are, and bringing one here."""
+"""``datasets``: list, download and locate named data sets."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from . import options as opt
 from .errors import UsageError
+from .option_groups import Fixed, expand_groups
 from .output import Output, table
 
-app = typer.Typer(help="List, fetch and find named data sets.", no_args_is_help=True, rich_markup_mode=None)
+if TYPE_CHECKING:
+    from ..datasets.catalogue import Entry
+    from ..datasets.download import OnBytes
 
-Name = Annotated[str, typer.Argument(metavar="NAME", help="A name from the list.")]
+app = typer.Typer(help="List, download and locate named data sets.", no_args_is_help=True, rich_markup_mode=None)
+
+Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of a data set, as in kernline datasets list.")]
 
 
 @app.command("list")
-def list_(quiet: opt.Quiet = False, json: opt.Json = False) -> None:
-    """List the data sets. In other commands @NAME is the training part, and @NAME.t the test part.
+@expand_groups
+def list_(*, out: Output) -> None:
+    """List the data sets. In other commands, @NAME stands for the training part and @NAME.t for the test part.
 
     \b
     kernline datasets list
     KERNLINE_DATA=my/files kernline datasets list
     """
-    out = Output(quiet=quiet, json=json)
     with out.working():
         from .. import datasets
 
-        entries = [_entry(name, datasets.CATALOGUE[name]) for name in datasets.names()]
-        header = ["name", "features", "classes", "parts", "checksum", "at hand"]
+        names = datasets.names()
+        entries = [_entry(name, datasets.CATALOGUE[name]) for name in names]
+        header = ["name", "features", "classes", "parts", "checksum", "local"]
         rows = [
             [entry[key] for key in ("name", "features", "classes", "parts", "checksum", "here")] for entry in entries
         ]
-        out.result({"datasets": entries}, [entry["name"] for entry in entries] if quiet else table(header, rows))
+        out.result({"datasets": entries}, names if out.quiet else table(header, rows))
 
 
 @app.command()
-def fetch(name: Name, quiet: opt.Quiet = False, json: opt.Json = False) -> None:
-    """Download a data set into the cache, check it, and print where it is.
+@expand_groups
+def fetch(name: Name, *, out: Output) -> None:
+    """Download a data set into the cache, verify it, and print its path.
 
     \b
     kernline datasets fetch usps
     """
-    out = Output(quiet=quiet, json=json)
     with out.working():
         from .. import datasets
 
         with _download_bar(out) as on_bytes:
             paths = [str(path) for path in datasets.fetch(name.removeprefix("@"), on_bytes)]
-        out.result({"name": name, "files": paths}, paths or [f"{name} needs no file."])
+        out.result({"name": name, "files": paths}, paths or [f"{name} does not need a file."])
 
 
 @app.command()
+@expand_groups
 def path(
     name: Name,
     test: Annotated[bool, typer.Option("--test", help="The test part.")] = False,
-    json: opt.Json = False,
+    *,
+    out: Annotated[Output, Fixed(quiet=True)],
 ) -> None:
-    """Print where the files of a data set are, if they are here; nothing is fetched.
+    """Print the paths of the local files of a data set. Nothing is downloaded.
 
     \b
     kernline inspect $(kernline datasets path usps)
     """
-    out = Output(quiet=True, json=json)
     with out.working():
         from .. import datasets
 
@@ -72,18 +78,20 @@ def path(
         files = entry.test if test else entry.train
         if not files:
             raise UsageError(
-                f"{name} has no {'test' if test else 'training'} file. In commands, @{name} stands for it."
+                f"{name} has no {'test' if test else 'training'} file. Use @{name} instead of a file in commands."
             )
         found = [(file, datasets.local(file)) for file in files]
         for file, where in found:
             if where is None:
-                how = f"kernline datasets fetch {name}" if file.url else "put it into the folder KERNLINE_DATA names"
-                raise datasets.OutOfReachError(f"{file.name} is not here: {how}.")
+                how = (
+                    f"kernline datasets fetch {name}" if file.url else "copy it into the folder given by KERNLINE_DATA"
+                )
+                raise datasets.OutOfReachError(f"{file.name} is not available locally: {how}.")
         paths = [str(where) for _, where in found]
         out.result({"name": name, "files": paths}, paths)
 
 
-def _entry(name: str, entry: Any) -> dict[str, Any]:
+def _entry(name: str, entry: Entry) -> dict[str, object]:
     from .. import datasets
 
     hashes = [bool(file.sha256) for file in entry.files if file.url]
@@ -94,13 +102,13 @@ def _entry(name: str, entry: Any) -> dict[str, Any]:
         "classes": entry.n_classes,
         "parts": "train, test" if entry.test else "train",
         "checksum": ("yes" if all(hashes) else "some" if any(hashes) else "unverified") if hashes else "-",
-        "here": "yes" if all(datasets.local(file) for file in entry.files) else "" if published else "no home",
+        "here": "yes" if all(datasets.local(file) for file in entry.files) else "" if published else "no URL",
         "urls": [file.url for file in entry.files if file.url],
     }
 
 
 @contextmanager
-def _download_bar(out: Output) -> Iterator[Any]:
+def _download_bar(out: Output) -> Iterator[OnBytes | None]:
     if not out.live:
         yield None
         return

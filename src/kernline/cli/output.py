@@ -1,45 +1,56 @@
-"""What a command says. Results go to standard output, everything else to standard error."""
+"""Output of a command. Results go to standard output, everything else to standard error."""
 
 from __future__ import annotations
 
 import json
 import math
 import sys
+import time
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NoReturn, TextIO
+from typing import Annotated, NoReturn, TextIO
 
 import typer
 
 from .errors import explained, forget_stdout
 
 
+@dataclass
 class Output:
-    """The voice of one command: for people (`quiet`: results alone) or, with `json`, one object for machines."""
+    """Output of one command: text (with `quiet`, results only) or, with `json`, one JSON object."""
 
-    def __init__(self, *, quiet: bool, json: bool) -> None:
-        self.json = json
-        self.quiet = quiet or json
-        self._stdout_is_taken = False
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="Print only results and errors.")] = False
+    json: Annotated[bool, typer.Option("--json", help="Print the result as a JSON object.")] = False
+    _stdout_is_taken: bool = field(default=False, init=False)
+    _begun: float = field(default_factory=time.perf_counter, init=False)
+
+    def __post_init__(self) -> None:
+        self.quiet = self.quiet or self.json
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the command started."""
+        return time.perf_counter() - self._begun
 
     @property
     def live(self) -> bool:
-        """Whether somebody watches: a bar can be drawn."""
+        """Whether progress bars can be shown: standard error is a terminal."""
         return not self.quiet and sys.stderr.isatty()
 
     def note(self, text: str) -> None:
-        """Tell what happens, to those who want to know."""
+        """Print a message, unless quiet."""
         if not self.quiet:
             sys.stderr.write(text + "\n")
             sys.stderr.flush()
 
     def warn(self, text: str) -> None:
-        """Tell what the user should know even if quiet."""
+        """Print a warning, even if quiet."""
         sys.stderr.write(f"kernline: warning: {text}\n")
 
-    def result(self, record: Mapping[str, Any], lines: Sequence[str]) -> None:
+    def result(self, record: Mapping[str, object], lines: Sequence[str]) -> None:
         """Print the result of the command."""
         text = json.dumps(_plain(record)) if self.json else "\n".join(lines)
         if text and self._stdout_is_taken:
@@ -49,16 +60,16 @@ class Output:
                 stream.write(_encodable(text, stream) + "\n")
 
     def fail(self, text: str, code: int) -> NoReturn:
-        """Say what is wrong, and end."""
+        """Print an error message and exit."""
         if self.json and not self._stdout_is_taken:
             sys.stdout.write(json.dumps({"error": text, "exit_code": int(code)}) + "\n")
         sys.stderr.write(f"kernline: {text}\n")
         raise typer.Exit(int(code))
 
     def claim(self, path: Path) -> None:
-        """Refuse an output that cannot be written, before hours go into it.
+        """Raise an error if the output cannot be written, before any work is done.
 
-        Where it is standard output itself (/dev/stdout), results go to standard error: the file holds nothing else.
+        If it is standard output itself (/dev/stdout), results go to standard error, so that they do not mix.
         """
         from ..io.atomic import check_writable, open_descriptor
 
@@ -67,28 +78,28 @@ class Output:
 
     @contextmanager
     def stdout(self) -> Iterator[TextIO]:
-        """Standard output, to be written to at once; errors name it."""
+        """Standard output, flushed at the end; errors name it."""
         try:
             yield sys.stdout
             sys.stdout.flush()
         except BrokenPipeError:
             raise
-        except OSError as error:  # a full disk: what is left in the buffer cannot be written either
+        except OSError as error:  # such as a full disk: the rest of the buffer cannot be written either
             forget_stdout()
             error.filename = "standard output"
             raise
 
     @contextmanager
     def working(self) -> Iterator[None]:
-        """Run a command: its errors become messages, its warnings lines."""
+        """Run a command, printing its errors and warnings as one line each."""
         with warnings.catch_warnings(), explained(self.fail):
             warnings.showwarning = lambda message, *_: self.warn(str(message))
-            # Columns of a file are matched by name where there are names, before the estimator sees them.
+            # Named columns of a file are matched before the estimator sees them.
             warnings.filterwarnings("ignore", message="X does not have valid feature names")
             yield
 
-    def status(self, text: str) -> Any:
-        """A spinner while something without steps is done; a line where nobody watches."""
+    def status(self, text: str) -> AbstractContextManager[object]:
+        """A context with a spinner on a terminal; elsewhere, print a line."""
         if not self.live:
             self.note(text)
             return nullcontext()
@@ -97,8 +108,8 @@ class Output:
         return Console(stderr=True).status(text)
 
 
-def table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[str]:
-    """Columns side by side: the first to the left, the others to the right."""
+def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:
+    """Lines of a table: the first column aligned left, the others right."""
     cells = [[str(cell) for cell in row] for row in [header, *rows]]
     widths = [max(len(row[k]) for row in cells) for k in range(len(header))]
     return [
@@ -111,13 +122,13 @@ def table(header: Sequence[str], rows: Sequence[Sequence[Any]]) -> list[str]:
 
 
 def _encodable(text: str, stream: TextIO) -> str:
-    """The text, with escapes for what the stream's encoding lacks, such as bytes of a file's name."""
+    """The text, with escapes for characters that the stream cannot encode, such as bytes of a file name."""
     encoding = getattr(stream, "encoding", None) or "utf-8"
     return text.encode(encoding, "backslashreplace").decode(encoding)
 
 
-def _plain(value: Any) -> Any:
-    """NumPy's scalars and arrays as JSON has them."""
+def _plain(value: object) -> object:
+    """A value that JSON can represent; NumPy arrays become lists."""
     if isinstance(value, Mapping):
         return {str(key): _plain(item) for key, item in value.items()}
     if isinstance(value, (list, tuple)):

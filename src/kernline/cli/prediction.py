@@ -1,72 +1,63 @@
-"""``predict`` and ``evaluate``: what a model says of new rows, and how often it is right."""
+"""``predict`` and ``evaluate``: predict labels, and measure how many are correct."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import typer
 
 from . import options as opt
-from .data import Reading, check_not_input, load_model, model_and_data
+from .data import Reading, check_not_input, model_and_data
 from .errors import UsageError
-from .models import check_classifier, final_step
+from .models import Classifier, load_classifier
 from .models import scores as scores_of
 from .output import Output, table
 
-_MANY_CLASSES = 50
+if TYPE_CHECKING:
+    from ..array_types import Array, Labels
+    from .data import LabelSets
 
-ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="A model file.")]
+_MANY_CLASSES = 50
 
 
 def predict(
-    model: ModelFile,
+    model: opt.ModelFile,
     data: opt.DataFile,
-    result: Annotated[str | None, typer.Argument(metavar="OUTPUT", help="As -o.")] = None,
+    result: Annotated[str | None, typer.Argument(metavar="OUTPUT", help="Same as -o.")] = None,
     output: Annotated[
         str | None,
-        typer.Option("-o", "--output", help="Where labels go, a line a row; .csv has a header. Default: here."),
+        typer.Option(
+            "-o",
+            "--output",
+            help="Where to write the labels, one per line; .csv files get a header. Default: standard output.",
+        ),
     ] = None,
-    scores: Annotated[bool, typer.Option("--scores", help="Write scores beside the labels.")] = False,
-    format: opt.Format = "auto",
-    target: opt.Target = None,
-    header: opt.Header = None,
-    delimiter: opt.Delimiter = None,
-    zero_based: opt.ZeroBased = None,
-    skip_bad: opt.SkipBad = False,
-    threads: opt.Threads = -1,
-    quiet: opt.Quiet = False,
-    json: opt.Json = False,
+    scores: Annotated[bool, typer.Option("--scores", help="Write scores after the labels.")] = False,
+    *,
+    reading: opt.ForModel,
+    out: Output,
 ) -> None:
-    """Predict labels. MODEL and DATA may come in either order, as a model file is known by its content.
+    """Predict labels. MODEL and DATA can be given in either order: model files are recognised by their content.
 
     \b
     kernline predict model.kern test.svm -o out.csv
     kernline predict test.svm model.kern out.txt
     cat test.svm | kernline predict model.kern - --scores > out.txt
     """
-    out = Output(quiet=quiet, json=json)
     with out.working():
-        if result is not None and output is not None:
-            raise UsageError(f"two outputs, {result} and -o {output}.")
-        path = None if (output or result) in (None, "-") else Path(str(output or result))
+        path = _output_path(result, output)
         model, data = model_and_data(model, data)
         if path is not None:
             check_not_input(path, model, data)
             out.claim(path)
-        svm = load_model(model)
-        check_classifier(svm, model)
-        _set_threads(final_step(svm), threads)
-        reading = Reading(out, format, target, None, zero_based, skip_bad, threads, header, delimiter)
-        content = reading.rows(data, svm)
+        svm = load_classifier(model, reading.threads)
+        content = Reading(out, reading).rows(data, svm)
         values = scores_of(svm, content.X)
         labels = _labels(svm, values)
         record, line = _counted(labels, content.y)
-        if path is None and json:
-            record["labels"] = labels
-            if scores:
-                record["scores"] = values
-            out.result(record, [])
+        if path is None and out.json:
+            out.result(record | {"labels": labels} | ({"scores": values} if scores else {}), [])
             return
         lines = _lines(svm, labels, values if scores else None, csv=path is not None and path.suffix.lower() == ".csv")
         if path is None:
@@ -79,39 +70,30 @@ def predict(
 
         with replacing(path) as file:
             file.write(lines.encode())
-        out.result(record | {"output": str(path)}, [] if quiet or not line else [line])
+        out.result(record | {"output": str(path)}, [] if out.quiet or not line else [line])
 
 
 def evaluate(
-    model: ModelFile,
+    model: opt.ModelFile,
     data: opt.DataFile,
-    format: opt.Format = "auto",
-    target: opt.Target = None,
-    header: opt.Header = None,
-    delimiter: opt.Delimiter = None,
-    zero_based: opt.ZeroBased = None,
-    skip_bad: opt.SkipBad = False,
-    threads: opt.Threads = -1,
-    quiet: opt.Quiet = False,
-    json: opt.Json = False,
+    *,
+    reading: opt.ForModel,
+    out: Output,
 ) -> None:
-    """Measure a model on labelled rows: accuracy, and precision and recall of each class.
+    """Evaluate a model on labelled data.
 
-    A model that was trained on a table remembers which column the labels are.
+    Prints the accuracy, and the precision and recall of each class. A model that was trained on a table remembers the
+    label column.
 
     \b
     kernline evaluate model.kern test.svm
     kernline evaluate model.kern table.csv
     kernline evaluate model.kern table.parquet --target species --json
     """
-    out = Output(quiet=quiet, json=json)
     with out.working():
         model, data = model_and_data(model, data)
-        svm = load_model(model)
-        check_classifier(svm, model)
-        _set_threads(final_step(svm), threads)
-        reading = Reading(out, format, target, None, zero_based, skip_bad, threads, header, delimiter)
-        content = reading.labelled(data, svm)
+        svm = load_classifier(model, reading.threads)
+        content = Reading(out, reading).labelled(data, svm)
         if not len(content.y):
             raise ValueError(f"{data} has no rows to evaluate on.")
         labels = _labels(svm, scores_of(svm, content.X))
@@ -121,45 +103,58 @@ def evaluate(
         if unknown:
             out.warn(f"{unknown} rows have labels that the model was not trained on; they count as errors.")
         lines = [line]
-        if not quiet and len(classes) <= _MANY_CLASSES:
+        if not out.quiet and len(classes) <= _MANY_CLASSES:
             rows = [
-                [entry["label"], entry["rows"], *(_percent(entry[name]) for name in ("precision", "recall"))]
+                [entry["label"], entry["rows"], _percent(entry["precision"]), _percent(entry["recall"])]
                 for entry in classes
             ]
             lines += ["", *table(["class", "rows", "precision", "recall"], rows)]
         out.result(record | {"classes": classes}, lines)
 
 
-def _set_threads(svm: Any, threads: int) -> None:
-    if "n_jobs" in svm.get_params():
-        svm.set_params(n_jobs=threads)
+def _output_path(argument: str | None, option: str | None) -> Path | None:
+    """Where the labels go; None is standard output."""
+    if argument is not None and option is not None:
+        raise UsageError(f"two outputs: {argument} and -o {option}. Pass one of them.")
+    output = option or argument
+    return None if output is None or output == "-" else Path(output)
 
 
-def _labels(svm: Any, values: Any) -> Any:
+def _labels(svm: Classifier, values: Array) -> Labels:
     from ..estimators.one_vs_rest import labels
 
     return labels(svm.classes_, values)
 
 
-def _as_kind_of(labels: Any, y: Any) -> tuple[Any, Any]:
-    """Both as text where one is: a number never equals a text."""
+def _as_kind_of(labels: Labels, y: Labels) -> tuple[Labels, Labels]:
+    """Both as text if one is, because a number never equals text."""
     if (labels.dtype.kind in "OUS") != (y.dtype.kind in "OUS"):
         return labels.astype(str), y.astype(str)
     return labels, y
 
 
-def _counted(labels: Any, y: Any) -> tuple[dict[str, Any], str]:
-    """How many are right, in the words of LIBSVM."""
-    record: dict[str, Any] = {"rows": len(labels)}
+def _counted(labels: Labels, y: Labels | LabelSets | None) -> tuple[dict[str, object], str]:
+    """The number of correct labels, worded as in LIBSVM."""
+    import numpy as np
+
+    record: dict[str, object] = {"rows": len(labels)}
     if y is None or not len(y):
         return record, ""
-    found, true = _as_kind_of(labels, y)
+    found, true = _as_kind_of(labels, np.asarray(y))
     correct = int((found == true).sum())
     record |= {"accuracy": correct / len(y), "correct": correct}
     return record, f"Accuracy = {100.0 * correct / len(y):.4g}% ({correct}/{len(y)})"
 
 
-def _by_class(svm: Any, labels: Any, y: Any) -> list[dict[str, Any]]:
+class _ClassResult(TypedDict):
+    label: str | float
+    rows: int
+    precision: float | None
+    recall: float | None
+    known: bool
+
+
+def _by_class(svm: Classifier, labels: Labels, y: Labels) -> list[_ClassResult]:
     import numpy as np
 
     found, true = _as_kind_of(labels, y)
@@ -186,14 +181,14 @@ def _percent(share: float | None) -> str:
     return "-" if share is None else f"{100.0 * share:.2f}"
 
 
-def _lines(svm: Any, labels: Any, values: Any, *, csv: bool) -> str:
-    """One line per row; scores are one per class, or that of the second of two classes."""
+def _lines(svm: Classifier, labels: Labels, values: Array | None, *, csv: bool) -> str:
+    """One line per row. There is one score per class; with two classes, only that of the second."""
     import csv as table_of_text
     import io
 
     text = io.StringIO()
     names = [str(label) for label in svm.classes_.tolist()]
-    rows: Any = [[label] for label in labels.tolist()]
+    rows: list[list[object]] = [[label] for label in labels.tolist()]
     if values is not None:
         columns = values.reshape(len(rows), -1).tolist()
         rows = [[*row, *scores] for row, scores in zip(rows, columns, strict=True)]

@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from ..estimators.budgeted import BudgetedSVC
     from ..estimators.nystrom import NystromSVC
     from ..estimators.search import SearchResult
-    from ..io.reading import Data
+    from .data import LabelledRows
+    from .estimators import SVM
 
 Setting: TypeAlias = dict[str, str | float]
 Record: TypeAlias = dict[str, object]
@@ -54,7 +55,7 @@ class Search:
     folds: int
     scoring: str | None
 
-    def run(self, data: Data) -> Found:
+    def run(self, data: LabelledRows) -> Found:
         """Search, and refit the model to all rows with the best settings."""
         from ..estimators.additive_cv import AdditiveSVCCV
         from ..estimators.nystrom import NystromSVC
@@ -65,20 +66,20 @@ class Search:
             return _found("gamma", self._gammas(self.model, data))
         return _found("", self._costs(self.model, data))
 
-    def _kernels(self, model: AdditiveSVCCV, data: Data) -> SearchResult[str]:
+    def _kernels(self, model: AdditiveSVCCV, data: LabelledRows) -> SearchResult[str]:
         from ..estimators.search import SearchResult
 
         model.fit(data.X, data.y)
         return SearchResult(list(map(str, model._kernels())), model.Cs_, model.scores_)
 
-    def _gammas(self, model: NystromSVC, data: Data) -> SearchResult[float]:
+    def _gammas(self, model: NystromSVC, data: LabelledRows) -> SearchResult[float]:
         from ..estimators.search import SearchResult
 
         gammas = None if model.gamma == "scale" else [model.gamma]
         model.choose(data.X, data.y, gammas, self.Cs, cv=self.folds, scoring=self.scoring)
         return SearchResult(model.gammas_.tolist(), model.Cs_, model.scores_)
 
-    def _costs(self, model: BudgetedSVC, data: Data) -> SearchResult[str]:
+    def _costs(self, model: BudgetedSVC, data: LabelledRows) -> SearchResult[str]:
         """By scikit-learn: a fit on a budget has no path of C to follow."""
         import numpy as np
         from sklearn.base import clone
@@ -95,7 +96,7 @@ class Search:
         return found
 
 
-def validated(model: NystromSVC, data: Data, folds: int, seed: int) -> tuple[Record, list[str]]:
+def validated(model: SVM, data: LabelledRows, folds: int, seed: int) -> tuple[Record, list[str]]:
     """The accuracy of one model by cross-validation: every row is predicted once, by a model that has not seen it."""
     from sklearn.model_selection import StratifiedKFold, cross_val_predict
 

@@ -1,27 +1,30 @@
-"""Standard input, output and error of a process: closed ones, full disks, and readers that went away."""
+"""Standard input, output and error: closed streams, full disks and closed pipes."""
 
 from __future__ import annotations
 
 import io
 import os
 import sys
-from typing import Any, TextIO
+from typing import TYPE_CHECKING, TextIO
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer
 
 
 class _NamedOutput(io.FileIO):
-    """Standard output; an error says so, where Python's own names no file."""
+    """Standard output whose errors name it as the file; Python's own do not."""
 
-    def write(self, data: Any, /) -> int:
+    def write(self, data: ReadableBuffer, /) -> int:
         try:
             return super().write(data)
-        except OSError as error:  # with this name, EPIPE is still a BrokenPipeError
+        except OSError as error:  # with EPIPE, this is still a BrokenPipeError
             raise OSError(error.errno, error.strerror, "standard output") from None
 
 
 class _LossyOutput(io.FileIO):
-    """Standard error; messages that cannot be written are dropped, as the work matters more than they do."""
+    """Standard error. Messages that cannot be written are dropped, so that the work can go on."""
 
-    def write(self, data: Any, /) -> int:
+    def write(self, data: ReadableBuffer, /) -> int:
         try:
             return super().write(data)
         except OSError:
@@ -29,7 +32,7 @@ class _LossyOutput(io.FileIO):
 
 
 def prepare() -> None:
-    """Make all three safe to use; exits if standard output is closed."""
+    """Make the three streams safe to use. Exits if standard output is closed."""
     _reserve_closed()
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w")  # noqa: SIM115  (it stays open)
@@ -43,22 +46,22 @@ def prepare() -> None:
 
 
 def forget_stdout() -> None:
-    """Drop all further output, and what is still buffered: Python would fail on it at exit."""
+    """Discard all further output and the buffer, which Python would otherwise fail to flush at exit."""
     null = os.open(os.devnull, os.O_WRONLY)
     os.dup2(null, sys.stdout.fileno())
     os.close(null)
 
 
 def _reserve_closed() -> None:
-    """Open /dev/null in place of a closed descriptor, or the next file to be opened would get its number.
+    """Open /dev/null in place of closed descriptors.
 
-    Whatever is written to that number, such as a library's message, would end up in the file.
+    Otherwise the next file to be opened would get the number, and messages of a library could end up in the file.
     """
     for descriptor in (0, 1, 2):
         try:
             os.fstat(descriptor)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)  # takes the lowest number that is free: this one
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest free number: this one
 
 
 def _is_descriptor(stream: TextIO, number: int) -> bool:
@@ -69,7 +72,7 @@ def _is_descriptor(stream: TextIO, number: int) -> bool:
 
 
 def _reopened(stream: TextIO, raw: io.FileIO) -> TextIO:
-    """A stream like `stream`, through `raw`."""
+    """A stream like `stream` that writes to `raw`."""
     stream.flush()
     line_buffering = getattr(stream, "line_buffering", False)
     return io.TextIOWrapper(
