@@ -4,6 +4,7 @@ HARD_ROUNDS  how often all steps are run (1)
 HARD_RUNS    how often each command is run (200)
 HARD_SEED    the order of tests in the first round (by the clock)
 HARD_ONLY    run only the steps with this in their name
+HARD_EACH    1: every condition in a step of its own, to find out which one a failure needs; otherwise several at a time
 """
 
 from __future__ import annotations
@@ -56,29 +57,53 @@ def _loops(report: Report, n_runs: int) -> None:
 
 
 def _conditions(report: Report, copy: Copy, read_only: Path, seed: int) -> None:
-    """Tests that meet the outside world under each condition, and all tests under most of them together."""
-    single = {
+    """Tests that depend on the outside world under all conditions, and all tests under some of them."""
+    each = os.environ.get("HARD_EACH", "") not in ("", "0")
+    for name, condition in (_each if each else _together)(copy, read_only, seed).items():
+        report.step(name, condition.run)
+    everything = Condition(options=(*PARALLEL, *shuffled(seed)), umask=0o077, copy=copy, stranger=_is_root())
+    report.step("all tests, in random order, as a stranger, in a path with spaces", everything.run)
+
+
+def _together(copy: Copy, read_only: Path, seed: int) -> dict[str, Condition]:
+    return {
+        "under load, under nohup, in random order, umask 077": Condition(
+            options=(*EDGE, *PARALLEL, *shuffled(seed)), busy=True, prefix=IGNORING, umask=0o077
+        ),
+        "two processes at once, without HOME": Condition(options=EDGE, n_processes=2, environment={"HOME": None}),
+        "as a stranger, HOME read-only, path with spaces, settings of the user's": Condition(
+            environment=_SETTINGS | {"HOME": str(read_only)}, copy=copy, stranger=_is_root()
+        ),
+    }
+
+
+def _each(copy: Copy, read_only: Path, seed: int) -> dict[str, Condition]:
+    return {
         "under load": Condition(busy=True),
         "under nohup": Condition(prefix=IGNORING),
         "in random order": Condition(options=(*EDGE, *PARALLEL, *shuffled(seed))),
         "two processes at once": Condition(options=EDGE, n_processes=2),
-        "not as root": Condition(copy=copy, stranger=True),
+        "as a stranger": Condition(copy=copy, stranger=True),
         "umask 077": Condition(umask=0o077),
         "without HOME": Condition(environment={"HOME": None}),
-        "with a HOME that is read-only": Condition(
-            environment={"HOME": str(read_only)}, **({"copy": copy, "stranger": True} if os.getuid() == 0 else {})
+        "HOME read-only": Condition(
+            environment={"HOME": str(read_only)}, copy=copy if _is_root() else None, stranger=_is_root()
         ),
-        "in a path with spaces": Condition(copy=copy),
-        "with settings of the user's": Condition(
-            environment={"KERNLINE_OFFLINE": "1", "KERNLINE_DEBUG": "1", "COLUMNS": "30", "NO_COLOR": "1"}
-        ),
+        "path with spaces": Condition(copy=copy),
+        "settings of the user's": Condition(environment=_SETTINGS),
     }
-    for name, condition in single.items():
-        report.step(name, condition.run)
-    together = Condition(
-        options=(*PARALLEL, *shuffled(seed)), umask=0o077, busy=True, copy=copy, stranger=os.getuid() == 0
-    )
-    report.step("all tests, all of this together", together.run)
+
+
+_SETTINGS: dict[str, str | None] = {
+    "KERNLINE_OFFLINE": "1",
+    "KERNLINE_DEBUG": "1",
+    "COLUMNS": "30",
+    "NO_COLOR": "1",
+}
+
+
+def _is_root() -> bool:
+    return os.getuid() == 0
 
 
 if __name__ == "__main__":

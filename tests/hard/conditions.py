@@ -67,7 +67,7 @@ class Condition:
         for name, value in self.environment.items():
             environment.pop(name, None)
             environment |= {name: value} if value is not None else {}
-        command = [*self.prefix, python, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-rfE", *self.options]
+        command = [*self.prefix, python, "-m", "pytest", "-p", "no:cacheprovider", "-rfE", *self.options]
         with log.open("wb") as stream:
             return subprocess.Popen(command, stdout=stream, stderr=subprocess.STDOUT, env=environment, **options)
 

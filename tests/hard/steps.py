@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -26,7 +27,7 @@ class Report:
         """Run a step; `work` gets the file to log to, and returns whether all is well and a summary."""
         if self.only not in name:
             return
-        log = LOGS / f"{name.replace(' ', '-')}.log"
+        log = LOGS / f"{re.sub(r'[^a-zA-Z0-9]+', '-', name)}.log"
         log.parent.mkdir(parents=True, exist_ok=True)
         begun = time.monotonic()
         try:
@@ -36,7 +37,7 @@ class Report:
             verdict, summary = "skipped", str(reason)
         self.counts[verdict] += 1
         seconds = time.monotonic() - begun
-        print(f"{verdict:8}{name:34}{seconds:5.0f} s  {summary}", flush=True)
+        print(f"{verdict:8}{seconds:5.0f} s  {name}: {summary}", flush=True)
         if verdict == "FAILED":
             kept = log.rename(log.with_name(f"failed-{self.counts['FAILED']}-{log.name}"))
             self.failed.append(f"{name}: see {kept}")
