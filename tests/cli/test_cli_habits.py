@@ -224,7 +224,7 @@ class TestSearch:
             {"kernel": "chi2", "C": 40.0},
         ]
         lines = run(*arguments).stdout.splitlines()
-        begin = next(k for k, line in enumerate(lines) if line.startswith("Not tried, as the scores had fallen"))
+        begin = next(k for k, line in enumerate(lines) if line.startswith("Not tried, because the scores had fallen"))
         assert lines[begin + 1 : begin + 3] == ["  kernel = chi2, C = 30", "  kernel = chi2, C = 40"]
 
 
