@@ -16,7 +16,7 @@ except ImportError:  # Windows
     resource = None  # type: ignore[assignment]
 
 # Less than this is not worth asking the system about.
-_SMALL = 2**28
+_SMALL = 2**20
 _CONTAINER_LIMIT = "/sys/fs/cgroup/memory.max"
 
 # The range, the transform and the counts of a column, while fitting.
@@ -45,13 +45,18 @@ def available_bytes() -> float:
     return max(0.0, min(_machine_left(), _container_left(), _limits_left()))
 
 
-def check_available(n_bytes: float, what: str, remedy: str = "") -> None:
-    """Raise TooLargeError if `what` takes more memory than is available."""
-    if n_bytes > (available := available_bytes()):
+def check_memory(what: str, needed: float, remedy: str = "") -> None:
+    """Raise TooLargeError if `what`, the subject of the message, takes more bytes than are available."""
+    if exceeds_memory(needed):
         raise TooLargeError(
-            f"{what} takes about {n_bytes / 2**30:.3g} GB, and {available / 2**30:.3g} GB of memory are available. "
-            f"{remedy}".rstrip()
+            f"{what} would take about {needed / 2**30:.3g} GB, and {available_bytes() / 2**30:.3g} GB of memory are "
+            f"available. {remedy}".rstrip()
         )
+
+
+def exceeds_memory(needed: float) -> bool:
+    """Whether so many bytes are more than are available."""
+    return needed >= _SMALL and needed > available_bytes()
 
 
 def _machine_left() -> float:
@@ -86,22 +91,8 @@ def _limits_left() -> float:
     return left
 
 
-def exceeds_memory(needed: float) -> bool:
-    """Whether so many bytes are more than there is."""
-    return needed >= _SMALL and needed > machine_bytes()
-
-
-def check_memory(what: str, needed: float, remedy: str) -> None:
-    """Refuse what takes more bytes than there are; `what` is the subject of the message."""
-    if exceeds_memory(needed):
-        raise ValueError(
-            f"{what} would take about {needed / 2**30:.3g} GB, and {machine_bytes() / 2**30:.3g} GB are available. "
-            f"{remedy}"
-        )
-
-
 def check_width(X: Matrix, bytes_a_column: float, n_columns: int | None = None) -> None:
-    """Refuse X if a fit takes more memory than there is, and tell which row has the last column.
+    """Refuse X if a fit takes more memory than is available, and report the row with the last column.
 
     One number too large in a sparse file is enough for that. `n_columns` are those of the solver, if there are more
     than in X.
@@ -115,10 +106,10 @@ def check_width(X: Matrix, bytes_a_column: float, n_columns: int | None = None) 
         where = (
             f" The last one in use, the {X.indices.max() + 1:,}th, is in row {_row_of_last(X) + 1:,} of {X.shape[0]:,}."
         )
-    raise ValueError(
-        f"X has {X.shape[1]:,} columns{terms}, for which a fit takes about "
-        f"{needed / 2**30:.3g} GB, and the machine has {machine_bytes() / 2**30:.3g}.{where} If that is no mistake, "
-        "lower the number of columns: sklearn.feature_extraction.FeatureHasher does it for sparse data."
+    raise TooLargeError(
+        f"X has {X.shape[1]:,} columns{terms}, for which a fit takes about {needed / 2**30:.3g} GB, and "
+        f"{available_bytes() / 2**30:.3g} GB of memory are available.{where} If the number of columns is right, reduce "
+        "it: sklearn.feature_extraction.FeatureHasher does so for sparse data."
     )
 
 

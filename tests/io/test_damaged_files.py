@@ -378,13 +378,16 @@ BOMBS = {
     "magic.parquet.gz": (repeated(b"PAR1", ZEROS, 400), "half of the available memory. Decompress it"),
     "magic.arrow.gz": (repeated(b"ARROW1\0\0", ZEROS, 400), "half of the available memory. Decompress it"),
     "magic.npz.gz": (repeated(b"PK\x03\x04", ZEROS, 400), "half of the available memory. Decompress it"),
-    "values.npy.gz": (repeated(huge_npy((MEGABYTE, 64)), ZEROS, 400), r"takes about 0.5 GB, and 0.\d+ GB of memory"),
+    "values.npy.gz": (
+        repeated(huge_npy((MEGABYTE, 64)), ZEROS, 400),
+        r"would take about 0.5 GB, and 0.\d+ GB of memory",
+    ),
     "header.npy.gz": (repeated(b"\x93NUMPY\x02\0\0\0\0\x20", ZEROS, 400), "a header of 536,870,912 bytes"),
-    "values.npz": (huge_npz(), r"takes about 0.5 GB, and 0.\d+ GB of memory are available"),
-    "rows.npz": (empty_sparse(10**9), "A sparse matrix of 1,000,000,000 rows takes about"),
+    "values.npz": (huge_npz(), r"would take about 0.5 GB, and 0.\d+ GB of memory are available"),
+    "rows.npz": (empty_sparse(10**9), "A sparse matrix of 1,000,000,000 rows would take about"),
     "rows.csv.gz": (repeated(b"a\n", b"1\n" * MEGABYTE, 200), "memory"),
     "rows.svm.gz": (repeated(b"", b"1\n" * MEGABYTE, 200), "memory"),
-    "columns.csv": (b"," * 30_000_000, "Reading 30,000,001 columns of text takes about"),
+    "columns.csv": (b"," * 30_000_000, "Reading 30,000,001 columns of text would take about"),
 }
 
 

@@ -13,7 +13,7 @@ from ..array_types import Labels, Matrix, is_sparse
 from ..io import read
 from ..io.arrays import open_npz
 from ..io.streams import open_source
-from ..memory import check_available
+from ..memory import check_memory
 from .catalogue import CATALOGUE, Dataset, Entry, RemoteFile
 from .download import OnBytes
 from .fetching import path
@@ -94,7 +94,7 @@ def _idx(file: Path) -> NDArray[np.uint8]:
         sizes = source.stream.read(4 * n_sizes)
         shape = np.frombuffer(sizes, ">u4").tolist() if len(sizes) == 4 * n_sizes else []
         size = math.prod(shape)
-        check_available(size, f"{file}: reading it")
+        check_memory(f"{file}: reading it", size)
         content = source.stream.read(size + 1)
     if not shape or size != len(content):
         raise ValueError(f"{file} is not an MNIST file of bytes, or is cut off or damaged. Fetch it again.")

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..array_types import CSRMatrix, Indices, Labels, Matrix, Numbers, is_sparse
-from ..memory import check_available
+from ..memory import check_memory
 from .damage import parsing
 from .formats import Data, Format, ReadSettings, register_format
 from .npy import read_header, read_values, row_blocks
@@ -142,7 +142,7 @@ def _read_sparse(archive: Archive) -> CSRMatrix:
             raise ValueError("the indices of a sparse matrix are not integers.")
         if "indptr" in _SPARSE_PARTS[kind] and not _are_bounds(parts[1].astype(np.int64), len(parts[0])):
             raise ValueError("the rows of a sparse matrix do not begin where the rows before them end.")
-        check_available(16.0 * n_rows, f"A sparse matrix of {n_rows:,} rows")
+        check_memory(f"A sparse matrix of {n_rows:,} rows", 16.0 * n_rows)
         content = (data, tuple(parts)) if kind == "coo" else (data, *parts)
         X = getattr(sp, f"{kind}_array")(content, shape=(n_rows, n_columns))
         if kind in ("csr", "csc", "bsr"):

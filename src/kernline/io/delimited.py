@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..array_types import Labels
-from ..memory import check_available
+from ..memory import check_memory
 from .formats import Data, Format, ReadSettings, register_format
 from .labels import NUMBER, labels_of
 from .lines import LineBlock, line_blocks, open_quotes
@@ -97,7 +97,7 @@ class DelimitedTable(Table):
         if b"\r" in line.rstrip(b"\r\n"):
             raise ValueError(f"{place}: a line ends in \\r alone. Convert line ends to \\n first.")
         n_columns = line.count(self.delimiter.encode()) + 1
-        check_available(_COLUMN_BYTES * n_columns, f"Reading {n_columns:,} columns of text", "Use an svmlight file.")
+        check_memory(f"Reading {n_columns:,} columns of text", _COLUMN_BYTES * n_columns, "Use an svmlight file.")
         try:
             fields = next(csv.reader([line.decode()], delimiter=self.delimiter, strict=True), [])
         except (UnicodeDecodeError, csv.Error) as error:

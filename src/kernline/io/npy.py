@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..array_types import Numbers
-from ..memory import check_available
+from ..memory import check_memory
 
 _MAGIC = b"\x93NUMPY"
 _LONGEST_HEADER = 1 << 16
@@ -60,7 +60,7 @@ def read_header(stream: io.BufferedIOBase) -> Header:
 def read_values(stream: io.BufferedIOBase, header: Header, n_left: int | None) -> Numbers:
     """Read all values; `n_left` is the number of bytes in the stream, if known."""
     check_size(header, n_left)
-    check_available(header.n_bytes, f"An array of shape {header.shape} and type {header.dtype}")
+    check_memory(f"An array of shape {header.shape} and type {header.dtype}", header.n_bytes)
     flat = np.empty(math.prod(header.shape), dtype=header.dtype)
     _fill(stream, flat)
     return flat.reshape(header.shape, order="F" if header.is_fortran else "C")

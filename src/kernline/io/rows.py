@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from ..array_types import Matrix, Numbers, is_sparse
 from ..encoding import EncodedData, Encoder
-from ..memory import check_available
+from ..memory import check_memory
 from ..sources import row_blocks
 from ..validation import check_encodable
 
@@ -43,7 +43,7 @@ class Grown:
     def _resize(self, n: int) -> None:
         more = n * self.array[:1].nbytes - self.array.nbytes
         if more > _SMALL:
-            check_available(more, f"Room for {n:,} rows, after {self.n:,} rows read,")
+            check_memory(f"Room for {n:,} rows, after {self.n:,} rows read,", more)
         self.array.resize((n, *self.array.shape[1:]), refcheck=False)
 
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from .. import _core
 from ..array_types import Labels
-from ..memory import check_available
+from ..memory import check_memory
 from ..sources import row_blocks
 from .formats import Data, Format, LabelSets, ReadSettings, register_format
 from .labels import number_labels, text_labels
@@ -82,7 +82,7 @@ class _Reading:
             self._check()
             # The system grants more memory than it has: stop before it is used up, not when it is refused.
             n_read += used
-            check_available(min(n_read, _RESERVE), "A next piece of text")
+            check_memory("A next piece of text", min(n_read, _RESERVE))
             if self.encoded is not None:
                 self.reader.settle_base()
                 self.encoded.append(self._matrix())
