@@ -78,6 +78,9 @@ GOOD_HEADER = b"{'descr': '<f8', 'fortran_order': False, 'shape': (2, 2), }\n"
         ("x.npy", npy_header(GOOD_HEADER.replace(b"<f8", b"|O")), "holds Python objects"),
         ("x.npy", npy_header(GOOD_HEADER.replace(b"}", b"(")), ""),
         ("x.npy", npy_header(b"[" * 50_000), ""),
+        ("x.npy", npy_header(GOOD_HEADER.replace(b"}", b"1: 2}")), ""),  # a TypeError of NumPy, and the next one of ast
+        ("x.npy", npy_header(GOOD_HEADER.replace(b"}", b"[]: 2}")), ""),
+        ("x.npy", npy_header(GOOD_HEADER.replace(b"(2, 2)", b"2")), ""),
         ("x.npy", npy_header(b"", version=7), "version 7"),
         ("x.npz", archive({"X": b"junk"}), "not an array in NumPy's .npy format"),
         ("x.npz", archive({"X": npy(np.eye(3)) + b"more"}), "bytes follow its values"),
@@ -90,7 +93,13 @@ GOOD_HEADER = b"{'descr': '<f8', 'fortran_order': False, 'shape': (2, 2), }\n"
         ("x.npz", sparse(format=b"bsr", data=np.ones((4, 1, 1)), indptr=[0, 1 << 40, 0, 0]), "do not begin where"),
         ("x.npz", sparse(indices=np.ones(4)), "are not integers"),
         ("x.npz", sparse(format=b"abc"), "of format 'abc'"),
-        ("x.npz", sparse(shape=[3]), ""),
+        ("x.npz", sparse(shape=[3]), "the shape of a sparse matrix"),
+        ("x.npz", sparse(shape=3), "the shape of a sparse matrix"),
+        ("x.npz", sparse(shape=[[3], [2]]), "the shape of a sparse matrix"),
+        ("x.npz", sparse(shape=[3j, 2]), "the shape of a sparse matrix"),
+        ("x.npz", sparse(data=np.float64(1.0)), ""),
+        ("x.npz", sparse(format=b"dia", data=np.float64(1.0), offsets=[0]), ""),
+        ("x.npz", sparse(format=b"bsr", data=np.ones(4)), ""),
         ("x.npz", archive({"format": np.array(b"csr"), "shape": [1, 1], "data": [1.0]}), ""),
         ("x.parquet", b"PAR1" + bytes(100) + b"PAR1", ""),
         ("x.arrow", b"ARROW1" + bytes(100) + b"ARROW1", ""),
@@ -101,6 +110,15 @@ def test_damaged(tmp_path, name, content, reason):
     (tmp_path / name).write_bytes(content)
     with pytest.raises(ValueError, match=rf"{name}: .*damaged or truncated: .*{reason}"):
         read(tmp_path / name)
+
+
+@pytest.mark.parametrize("name", ["read_values", "check_size", "check_available"])
+def test_internal_errors_are_not_damage(tmp_path, monkeypatch, name):
+    """A wrong type in our own code: users should report it, not blame the file."""
+    np.save(tmp_path / "x.npy", np.eye(2))
+    monkeypatch.setattr(f"kernline.io.{'arrays' if name == 'read_values' else 'npy'}.{name}", None)
+    with pytest.raises(TypeError, match="'NoneType' object is not callable"):
+        read(tmp_path / "x.npy")
 
 
 @pytest.mark.parametrize(

@@ -131,7 +131,9 @@ def _read_sparse(archive: Archive) -> CSRMatrix:
     form, shape, data = (archive.read(name) for name in ("format", "shape", "data"))
     with parsing(archive.name):
         kind = form.item().decode() if form.dtype.kind == "S" else str(form.item())
-        n_rows, n_columns = (int(n) for n in shape.tolist())
+        if shape.shape != (2,) or shape.dtype.kind not in "iu":
+            raise ValueError(f"the shape of a sparse matrix has shape {shape.shape} and type {shape.dtype}.")
+        n_rows, n_columns = shape.tolist()
         if kind not in _SPARSE_PARTS:
             raise ValueError(f"a sparse matrix of format {kind!r:.20}; supported are {', '.join(_SPARSE_PARTS)}.")
         if data.dtype.kind not in "biuf":
