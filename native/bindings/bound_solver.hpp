@@ -98,12 +98,12 @@ class DualSolver {
     if (exact_weights_.empty()) {
       exact_weights_.assign(n_weights_ + 1, 0.0);
       state_.exact_weights = exact_weights_.data();
-      state_.exact_intercept = 0.0;
+      state_.exact_intercept = state_.centre;
       state_.rebuilt = 0;
     }
     if (!loops().rebuild(rows_.view(), method_, state_, seconds)) return false;
     for (std::size_t k = 0; k < n_weights_; ++k) weights_[k] = static_cast<float>(exact_weights_[k]);
-    state_.intercept = static_cast<float>(state_.exact_intercept);
+    state_.intercept = state_.exact_intercept;
     std::vector<double>().swap(exact_weights_);
     return true;
   }
@@ -121,7 +121,8 @@ class DualSolver {
     require(factor > 0.0 && !state_.in_epoch && exact_weights_.empty(), "grow: not in the middle of an epoch");
     loops().grow(state_, factor);
     for (std::size_t k = 0; k < n_weights_; ++k) weights_[k] = static_cast<float>(weights_[k] * factor);
-    state_.intercept = static_cast<float>(state_.intercept * factor);
+    state_.intercept *= factor;
+    state_.centre *= factor;
   }
 
   // Starts from these beta; the weights follow at the next rebuild, which must come before a sweep.
@@ -137,7 +138,19 @@ class DualSolver {
     require(weights.size() == n_weights_, "weights: one float per slot");
     require(!state_.in_epoch && exact_weights_.empty(), "weights: not in the middle of an epoch");
     std::copy_n(weights.data(), n_weights_, weights_.get());
-    state_.intercept = static_cast<float>(intercept);
+    state_.intercept = intercept;
+  }
+
+  // Moves the centre, and with it b and f.
+  void set_centre(double centre) {
+    require(!state_.in_epoch && exact_weights_.empty(), "centre: not in the middle of an epoch");
+    require(std::abs(centre) <= 1e30, "centre: must be within the range of float32");
+    const double change = centre - state_.centre;
+    if (state_.intercept_square > 0.0f) {
+      state_.dual -= change * (state_.intercept - state_.centre) / state_.intercept_square;
+    }
+    state_.centre = centre;
+    state_.intercept += change;
   }
 
   void copy_weights(Vector<float> out) const {

@@ -1,8 +1,8 @@
 // Dual coordinate descent for the SVM, on any pair of tables.
 //
-//   max_beta  sum_i d_i(beta_i) - 1/2 beta' (K + b^2) beta,   d_i(beta) = -c_i l*(t_i, -beta / c_i)
+//   max_beta  sum_i d_i(beta_i) - 1/2 beta' (K + s) beta - b0 sum(beta),   d_i(beta) = -c_i l*(t_i, -beta / c_i)
 //
-// for a loss l with targets t_i and costs c_i (losses.hpp). A visit of row i takes the exact maximum over beta_i, with f(x_i)
+// for a loss l with targets t_i and costs c_i (losses.hpp); the intercept b = b0 + s sum(beta) is part of f. A visit of row i takes the exact maximum over beta_i, with f(x_i)
 // read from the weights, and writes the change back:
 //
 //   beta_i <- step(beta_i, f(x_i)),   W_j += (change of beta_i) s_j psi(u_ij)
@@ -105,7 +105,7 @@ inline void visit(DualState& state, std::int64_t i, const Row& row, const Read& 
   const float step = static_cast<float>(move(state, i, value));
   if (step == 0.0f) return;
   write_row(row, write, state.weights, step, state.scales);
-  state.intercept += step * state.intercept_square;
+  state.intercept += static_cast<double>(step) * state.intercept_square;
 }
 
 // Continues the current epoch until it ends (true) or the time is up (false).

@@ -57,8 +57,11 @@ struct DualState {
   Random random;
   bool shuffle;  // else visit the rows in their order, as in some papers
   LossView loss;
-  float intercept_square;  // K gains this constant: the penalised intercept
-  float intercept = 0.0f;
+  // K gains this constant s, and b = centre + s sum(beta). With the centre at 0 the intercept is penalised; moved after b
+  // again and again, it leads to an intercept that is not (intercept.py).
+  float intercept_square;
+  double centre = 0.0;
+  double intercept = 0.0;  // b
 
   std::int64_t n_active = 0;
   bool in_epoch = false;

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from .. import _core
 from ..array_types import Array
 from ..native import native_table
+from .intercept import Centring, balance, penalty_scale
 from .problem import Problem
 
 # Seconds after which the core returns, for callbacks and Ctrl-C.
@@ -33,7 +34,10 @@ class Descent:
         self.problem = problem
         self.interrupted = interrupted
         self.core = core_solver(problem, seed, shuffle)
+        self.centring = Centring(penalty_scale(problem), float(np.median(problem.curvature))) if problem.free_intercept else None
         self.n_sweeps = 0
+        self.n_centres = 0
+        self.goal = 0.0
 
     def sweep(self) -> None:
         """Visit every row that is not resting."""
@@ -41,9 +45,18 @@ class Descent:
         self._in_slices(self.core.sweep)
         if self.n_sweeps % _EPOCHS_PER_REBUILD == 0:
             self._in_slices(self.core.rebuild)
+        if self.centring is not None:
+            centre = self.centring.next_centre(self.core.intercept, self._total(), self.core.active_gap, self.goal)
+            if centre is not None:
+                self.core.set_centre(centre)
+                self.n_centres += 1
 
     def evaluate(self) -> None:
         """Sum the weights again from β, in double precision, and compute the exact gap in one pass over all rows."""
+        if self.centring is not None:
+            intercept = self.core.intercept
+            self.core.set_beta(balance(self.beta, *self.problem.bounds, self.problem.curvature))
+            self.core.set_centre(intercept)
         self._in_slices(self.core.rebuild)
         self._in_slices(self.core.evaluate)
 
@@ -53,6 +66,7 @@ class Descent:
 
     def let_rest(self, tol: float, objective: float) -> None:
         """Set the share of the gap at which a row rests."""
+        self.goal = tol * objective
         self.core.set_negligible(negligible_share(tol, objective, self.problem.n_rows))
 
     def grow(self, factor: float) -> None:
@@ -83,6 +97,10 @@ class Descent:
         """b."""
         return self.core.intercept
 
+    def _total(self) -> float:
+        """Σ β_i."""
+        return (self.core.intercept - self.core.centre) / penalty_scale(self.problem)
+
     @property
     def n_active(self) -> int:
         """Rows visited by the last sweep."""
@@ -96,7 +114,9 @@ class Descent:
     @property
     def active_gap(self) -> float:
         """Estimate of the gap from the last sweep."""
-        return self.core.active_gap
+        if self.centring is None:
+            return self.core.active_gap
+        return self.core.active_gap + self.centring.infeasibility(self._total())
 
     @property
     def gap(self) -> float:
@@ -121,8 +141,8 @@ def core_solver(problem: Problem, seed: int, shuffle: bool) -> _core.DualSolver:
         scales=problem.scales.astype(np.float32),
         targets=problem.targets,
         cost=problem.cost,
-        curvature=problem.curvature,
-        intercept_square=problem.intercept_square,
+        curvature=problem.curvature + (penalty_scale(problem) if problem.free_intercept else 0.0),
+        intercept_square=penalty_scale(problem),
         loss=problem.loss.name,
         epsilon=problem.loss.epsilon_or_zero,
         members=problem.members,

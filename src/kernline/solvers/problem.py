@@ -32,6 +32,7 @@ class Problem:
     cost: Array
     curvature: Array
     intercept_square: float = 1.0
+    free_intercept: bool = False
     loss: Loss = HINGE
     members: NDArray[np.int32] | None = None
 
