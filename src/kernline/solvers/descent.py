@@ -23,6 +23,9 @@ _NEGLIGIBLE = 0.1
 _EPOCHS_PER_REBUILD = 100
 
 
+ENERGY = 0.3
+
+
 class Descent:
     """The core's state of one problem, from β = 0.
 
@@ -34,7 +37,7 @@ class Descent:
         self.problem = problem
         self.interrupted = interrupted
         self.core = core_solver(problem, seed, shuffle)
-        self.centring = Centring(penalty_scale(problem), float(np.median(problem.curvature))) if problem.free_intercept else None
+        self.centring = Centring(penalty_scale(problem), ENERGY * float(np.median(problem.curvature))) if problem.free_intercept else None
         self.n_sweeps = 0
         self.n_centres = 0
         self.goal = 0.0
@@ -55,10 +58,13 @@ class Descent:
         """Sum the weights again from β, in double precision, and compute the exact gap in one pass over all rows."""
         if self.centring is not None:
             intercept = self.core.intercept
+            total, estimate = self._total(), self.core.active_gap
             self.core.set_beta(balance(self.beta, *self.problem.bounds, self.problem.curvature))
             self.core.set_centre(intercept)
         self._in_slices(self.core.rebuild)
         self._in_slices(self.core.evaluate)
+        if self.centring is not None:
+            self.centring.checked(estimate, total, self.core.gap)
 
     def wake_all(self) -> None:
         """End all rests."""
