@@ -162,7 +162,7 @@ class TestTrain:
         (["inspect", "none"], 1, "no such file"),
         (["cv", "iris.svm", "-t", "chi2", "-t", "rbf"], 2, "not both"),
         (["cv", "iris.svm", "-v", "1"], 2, "-v"),
-        (["cv", "iris.svm", "--estimator", "nystrom", "-t", "rbf", "-t", "poly"], 2, "one kernel"),
+        (["cv", "iris.svm", "--estimator", "nystrom", "-t", "rbf", "-t", "poly"], 2, "one landmark kernel"),
         (["convert", "iris.svm", "out.csv", "--to", "excel"], 1, "'excel'"),
         (["convert", "iris.svm", "out.npy"], 1, "lose the labels"),
         (["convert", "iris.svm", "out.svm.zst"], 1, ".zst"),

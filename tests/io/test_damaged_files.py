@@ -112,7 +112,7 @@ def test_damaged(tmp_path, name, content, reason):
         read(tmp_path / name)
 
 
-@pytest.mark.parametrize("name", ["read_values", "check_size", "check_available"])
+@pytest.mark.parametrize("name", ["read_values", "check_size", "check_memory"])
 def test_internal_errors_are_not_damage(tmp_path, monkeypatch, name):
     """A wrong type in our own code: users should report it, not blame the file."""
     np.save(tmp_path / "x.npy", np.eye(2))
