@@ -129,7 +129,7 @@ NB_MODULE(_core, m) {
       .def("set_centre", &DualSolver::set_centre, "centre"_a)
       .def("copy_weights", &DualSolver::copy_weights, exact("out"))
       .def("copy_beta", &DualSolver::copy_beta, exact("out"))
-      .def_prop_ro("centre", [](const DualSolver& s) { return s.state().centre; })
+      .def_prop_ro("beta_sum", &DualSolver::beta_sum)
       .def_prop_ro("intercept", [](const DualSolver& s) { return s.state().intercept; })
       .def_prop_ro("n_active", [](const DualSolver& s) { return s.state().n_active; })
       .def_prop_ro("dual", [](const DualSolver& s) { return s.state().dual; })

@@ -146,11 +146,14 @@ class DualSolver {
     require(!state_.in_epoch && exact_weights_.empty(), "centre: not in the middle of an epoch");
     require(std::abs(centre) <= 1e30, "centre: must be within the range of float32");
     const double change = centre - state_.centre;
-    if (state_.intercept_square > 0.0f) {
-      state_.dual -= change * (state_.intercept - state_.centre) / state_.intercept_square;
-    }
+    state_.dual -= change * beta_sum();
     state_.centre = centre;
     state_.intercept += change;
+  }
+
+  // The sum of beta, as the intercept has it; 0 without an intercept.
+  double beta_sum() const {
+    return state_.intercept_square > 0.0f ? (state_.intercept - state_.centre) / state_.intercept_square : 0.0;
   }
 
   void copy_weights(Vector<float> out) const {

@@ -30,20 +30,30 @@ from .validation import NO_NAMES, Names
 
 @dataclass(frozen=True)
 class Intercept:
-    """Adds a constant to the kernel, `scaling`² times the mean of K(x, x)."""
+    """An intercept that is free, or penalised by a constant of the kernel: `scaling`² times the mean of K(x, x).
+
+    Only symmetric pairs of tables have a free intercept; with others, None is a scaling of 1.
+    """
 
     fit: bool = True
-    scaling: float = 1.0
+    scaling: float | None = None
 
-    def constant(self, mean: float) -> float:
-        """The constant, for this mean of K(x, x); 0 without an intercept."""
-        constant = float(self.scaling) * float(self.scaling) * mean if self.fit else 0.0
+    def is_free(self, pair: tables.TablePair) -> bool:
+        """Whether it is not penalised, with these tables."""
+        return self.fit and self.scaling is None and pair.intercept and pair.symmetric
+
+    def constant(self, pair: tables.TablePair, mean: float) -> float:
+        """The kernel's constant, for these tables and this mean of K(x, x); 0 if there is none."""
+        if not self.fit or not pair.intercept or self.is_free(pair):
+            return 0.0
+        scaling = 1.0 if self.scaling is None else float(self.scaling)
+        constant = scaling * scaling * mean
         if not constant < LARGEST:
-            raise ValueError(f"intercept_scaling={self.scaling:g} is too large for float32; try 10 at most.")
+            raise ValueError(f"intercept_scaling={scaling:g} is too large for float32; try 10 at most.")
         return constant
 
 
-PENALISED = Intercept()
+FREE = Intercept()
 
 
 @dataclass(frozen=True)
@@ -59,7 +69,7 @@ class AdditiveSettings:
     scale: Scale = "max"
     gamma: float | str = "scale"
     loss: losses.Loss = HINGE
-    intercept: Intercept = PENALISED
+    intercept: Intercept = FREE
     terms: tuple[TermSpec, ...] = ()
     seed: int = 0
     n_problems: int = 1
@@ -80,7 +90,7 @@ class AdditiveSettings:
 class TrainingRows:
     """Rows as the solver reads them, and all of a problem but its targets and costs.
 
-    `norms` are K(x_i, x_i), intercept included.
+    `norms` are K(x_i, x_i), with the constant of a penalised intercept.
     """
 
     data: EncodedData
@@ -88,6 +98,7 @@ class TrainingRows:
     scales: Array
     norms: Array
     intercept_square: float
+    free_intercept: bool
     loss: losses.Loss
 
     def problem(self, targets: Array, cost: Array, members: NDArray[np.int32] | None = None) -> Problem:
@@ -102,14 +113,18 @@ class TrainingRows:
             intercept_square=self.intercept_square,
             loss=self.loss,
             members=members,
+            free_intercept=self.free_intercept,
         )
 
     @classmethod
-    def of_features(cls, features: Floats, loss: losses.Loss, intercept_square: float, n_threads: int) -> TrainingRows:
-        """Rows of plain features and the linear kernel, with the kernel's constant."""
+    def of_features(
+        cls, features: Floats, loss: losses.Loss, intercept: Intercept, mean: float, n_threads: int
+    ) -> TrainingRows:
+        """Rows of plain features and the linear kernel, K(x, x) of which is `mean` on average."""
         data, scales, pair = EncodedData(features.shape, features), np.ones(features.shape[1]), tables.linear_pair()
-        norms = row_norms(data, pair, scales, n_threads) + intercept_square
-        return cls(data, pair, scales, norms, intercept_square, loss)
+        constant = intercept.constant(pair, mean)
+        norms = row_norms(data, pair, scales, n_threads) + constant
+        return cls(data, pair, scales, norms, constant, intercept.is_free(pair), loss)
 
 
 @dataclass(frozen=True)
@@ -185,7 +200,7 @@ def _scaled(
             f"gamma={settings.gamma!r} makes K(x, x) as large as {factor * norms.max():.3g}, too large for float32. "
             "Pass gamma='scale', or scale the data."
         )
-    intercept_square = settings.intercept.constant(factor * mean) if pair.intercept else 0.0
+    intercept_square = settings.intercept.constant(pair, factor * mean)
     return AdditiveRows(
         data=data,
         encoder=encoder,
@@ -194,5 +209,6 @@ def _scaled(
         scales=factor * (encoder.scales / unit),
         norms=factor * norms + intercept_square,
         intercept_square=intercept_square,
+        free_intercept=settings.intercept.is_free(pair),
         loss=settings.loss,
     )

@@ -52,11 +52,11 @@ class AdditiveSVC(OneAgainstRest[Matrix | EncodedData]):
         How values reach [0, 1]. "max" keeps the kernel that of the raw values, which must not be negative; "minmax" and
         "rank" change the values, for tables with negative or skewed columns.
     fit_intercept : bool, default=True
-        Adds a constant to the kernel, so that the intercept is penalised like the curves. "pmsvm" has none, as
-        published.
-    intercept_scaling : float, default=1.0
-        The constant is the square of this times the mean of K(x_i, x_i). A larger one penalises the intercept less, and
-        slows the fit: at 10, about tenfold, for no accuracy on the data we measured.
+        Whether the model has an intercept. "pmsvm" has none, as published.
+    intercept_scaling : float or None, default=None
+        None does not penalise the intercept, as in SVC. A number penalises it as LIBLINEAR does: the kernel gains a
+        constant, the square of this number times the mean of K(x_i, x_i). The methods "plame" and "pmsvm-lut", which
+        have no symmetric kernel, always penalise it; None is 1 for these.
     tol : float, default=0.01
         Stop at a duality gap of tol times the objective. Below about 1e-5, float32 may not get there.
     max_iter : int, default=1000
@@ -105,7 +105,7 @@ class AdditiveSVC(OneAgainstRest[Matrix | EncodedData]):
         "loss": [StrOptions({"hinge", "squared_hinge"})],
         "scale": [StrOptions(set(SCALES))],
         "fit_intercept": ["boolean"],
-        "intercept_scaling": [Interval(Real, 0.0, None, closed="neither")],
+        "intercept_scaling": [Interval(Real, 0.0, None, closed="neither"), None],
         "tol": [Interval(Real, 0.0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "solver": [StrOptions({"auto", "dual-cd", "newton"})],
@@ -126,7 +126,7 @@ class AdditiveSVC(OneAgainstRest[Matrix | EncodedData]):
         loss: str = "hinge",
         scale: Scale = "max",
         fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
+        intercept_scaling: float | None = None,
         tol: float = 0.01,
         max_iter: int = 1000,
         solver: str = "auto",

@@ -96,7 +96,7 @@ class AdditiveSVCCV(AdditiveSVC):
         loss: str = "hinge",
         scale: Scale = "max",
         fit_intercept: bool = True,
-        intercept_scaling: float = 1.0,
+        intercept_scaling: float | None = None,
         tol: float = 0.01,
         max_iter: int = 1000,
         solver: str = "auto",

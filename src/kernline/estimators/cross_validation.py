@@ -122,8 +122,9 @@ def follow(path: Path, scoring: Scoring, solver: DualCD, n_threads: int, progres
             fold, label = divmod(task, n_classes)
             watch = progress.problem(first + task * path.Cs.size + c)
             problem, start = path.problem(fold, label, c), starts[task]
-            beta = start.at(C, problem.n_rows) if start else None
-            result = replace(solver, seed=solver.seed + task).solve(problem, watch, interrupted, start=beta)
+            beta, intercept = start.at(C, problem.n_rows) if start else (None, 0.0)
+            at_seed = replace(solver, seed=solver.seed + task)
+            result = at_seed.solve(problem, watch, interrupted, start=beta, intercept=intercept)
             watch.end(result)
             values[fold][:, label] = path.values(fold, result)
             starts[task] = _Start.of(result, C)
@@ -213,6 +214,7 @@ class _Start:
     support: Indices
     beta: Floats
     highest: float  # t*
+    intercept: float
 
     @classmethod
     def of(cls, result: SolveResult, C: float) -> _Start:
@@ -220,13 +222,13 @@ class _Start:
         total = float(np.abs(result.beta).sum())
         curvature = 2.0 * (total - result.dual)
         highest = total / curvature if curvature > 0.0 else np.inf
-        return cls(C, support, result.beta[support].astype(np.float32), highest)
+        return cls(C, support, result.beta[support].astype(np.float32), highest, result.intercept)
 
-    def at(self, C: float, n_rows: int) -> Array:
-        """β for a larger C."""
+    def at(self, C: float, n_rows: int) -> tuple[Array, float]:
+        """β and the intercept for a larger C."""
         beta = np.zeros(n_rows)
         beta[self.support] = min(C / self.C, self.highest) * self.beta
-        return beta
+        return beta, self.intercept
 
 
 def _has_fallen(scores: Array) -> bool:

@@ -15,6 +15,7 @@ from ..landmarks.points import Points
 from ..landmarks.settings import sample_of
 from ..losses import Loss
 from ..solvers import BlockProblems, Blockwise, DualCD, SolveResult
+from ..tables import linear_pair
 from ..training import Intercept, TrainingRows
 from .labelled import Labelled
 from .one_vs_rest import solve_all
@@ -36,20 +37,22 @@ class LandmarkProblems:
 
     def solve(self, cost: Array, solver: DualCD, progress: FitProgress, first: int) -> list[SolveResult]:
         """Solve them on stored features; `first` is the number of the first problem in `progress`."""
-        constant = self._constant()
-        rows = self._rows(self.landmarks.features(self.data.X, self.n_threads), constant)
+        mean = self._mean_norm()  # first: it refuses features too large for float32
+        rows = self._rows(self.landmarks.features(self.data.X, self.n_threads), mean)
         return solve_all(rows, self.data, cost, solver, self.n_threads, progress, first)
 
     def solve_blockwise(self, cost: Array, solver: DualCD, progress: FitProgress, first: int) -> list[SolveResult]:
         """Solve them on features that are computed again in every pass, one block of rows at a time."""
-        X, width = self.data.X, self.landmarks.width
+        X, width, mean = self.data.X, self.landmarks.width, self._mean_norm()
         problems = BlockProblems(
             features=lambda rows: self.landmarks.features(X[rows], self.n_threads),
             blocks=blocks(X.shape[0], width, _BLOCK_VALUES),
             width=width,
             targets=self.data.signs,
             cost=cost,
-            intercept_square=self._constant(),
+            intercept_square=self.intercept.constant(linear_pair(), mean),
+            free_intercept=self.intercept.is_free(linear_pair()),
+            mean_norm=mean,
             loss=self.loss,
         )
         watches = [progress.problem(first + index) for index in range(len(self.data.signs))]
@@ -61,20 +64,20 @@ class LandmarkProblems:
 
     def rows_of_base(self, base: Floats) -> TrainingRows:
         """The rows for a search, from the kernel's base between all rows and landmarks."""
-        return self._rows(self.landmarks.features_of_base(base, self.n_threads), self._constant())
+        return self._rows(self.landmarks.features_of_base(base, self.n_threads), self._mean_norm())
 
-    def _rows(self, features: Floats, constant: float) -> TrainingRows:
-        return TrainingRows.of_features(features, self.loss, constant, self.n_threads)
+    def _rows(self, features: Floats, mean: float) -> TrainingRows:
+        return TrainingRows.of_features(features, self.loss, self.intercept, mean, self.n_threads)
 
-    def _constant(self) -> float:
-        """What the kernel gains for the intercept, by the mean of z(x)·z(x): never negative, whatever the kernel."""
+    def _mean_norm(self) -> float:
+        """The mean of z(x)·z(x) over some rows: never negative, whatever the kernel."""
         sample = self.landmarks.features(sample_of(self.data.X), 1, np.float64)
         mean = float(np.square(sample).sum(axis=1).mean())
         if not mean < LARGEST:
             raise ValueError(
                 f"K(x, x) is {mean:.3g} on average, too large for float32. Scale the data, or lower gamma or degree."
             )
-        return self.intercept.constant(mean or 1.0)
+        return mean or 1.0
 
 
 def base_of(kernel: PairKernel, points: Points, X: Matrix, n_threads: int) -> Floats:

@@ -30,6 +30,7 @@ from ..tables import linear_pair
 from ..threads import run_tasks
 from .descent import core_solver, in_slices, looks_converged, negligible_share
 from .dual_cd import OnEpoch
+from .intercept import Centring, balance, free_square
 from .problem import EpochReport, Problem, SolveResult, is_free
 
 # Epochs on the rows of a block, and most epochs on the rows on the margin at the end of a pass.
@@ -58,6 +59,8 @@ class BlockProblems:
     cost: Array
     intercept_square: float
     loss: Loss
+    free_intercept: bool = False
+    mean_norm: float = 1.0  # of the features
 
     def block(self, rows: Rows, features: NDArray[np.float32], norms: Array, label: int) -> Problem:
         """One problem on one block of rows."""
@@ -68,9 +71,14 @@ class BlockProblems:
             targets=self.targets[label][rows],
             cost=self.cost[rows],
             curvature=norms,
-            intercept_square=self.intercept_square,
+            intercept_square=self.square,
             loss=self.loss,
         )
+
+    @property
+    def square(self) -> float:
+        """The constant that the kernel gains while blocks are solved (intercept.py)."""
+        return free_square(np.array([self.mean_norm])) if self.free_intercept else self.intercept_square
 
 
 @dataclass
@@ -80,6 +88,8 @@ class _Progress:
     beta: Array
     weights: Array
     intercept: float = 0.0
+    centre: float = 0.0  # b0 of a free intercept
+    centring: Centring | None = None
     dual: float = 0.0
     gap: float = np.inf
     primal: float = 0.0
@@ -141,6 +151,9 @@ class _Run:
         self.begun = time.perf_counter()
         n_rows, width = self.problems.cost.size, self.problems.width
         self.states = [_Progress(np.zeros(n_rows), np.zeros(width)) for _ in self.problems.targets]
+        if self.problems.free_intercept:
+            for state in self.states:
+                state.centring = Centring.of(np.array([self.problems.mean_norm]))
         self.random = np.random.default_rng(self.settings.seed)
 
     def results(self) -> list[SolveResult]:
@@ -174,7 +187,9 @@ class _Run:
             kept[here], kept_features[here] = margin, features[margin - rows.start]
             n_kept = here.stop
         if n_kept:
-            self._visit(under_way, kept[:n_kept], kept_features[:n_kept], number, self._balance)
+            self._visit(under_way, kept[:n_kept], kept_features[:n_kept], number, self._settle)
+        for k in under_way:
+            self._move_centre(self.states[k])
 
     def _visit(
         self,
@@ -204,11 +219,35 @@ class _Run:
                 state.estimate += core.active_gap
         state.n_active += core.n_active
 
-    def _balance(self, state: _Progress, core: _core.DualSolver) -> None:
+    def _settle(self, state: _Progress, core: _core.DualSolver) -> None:
         for _ in range(_MARGIN_EPOCHS):
             in_slices(core.sweep, self.interrupted)
             if core.active_gap <= _BALANCED * self.settings.tol * (state.dual + core.dual):
                 break
+
+    def _move_centre(self, state: _Progress) -> None:
+        if state.centring is None:
+            return
+        total, goal = float(state.beta.sum()), self.settings.tol * state.objective
+        centre = state.centring.next_centre(state.intercept, total, state.estimate, goal)
+        if centre is not None:
+            state.dual -= (centre - state.centre) * total
+            state.intercept += centre - state.centre
+            state.centre = centre
+        state.estimate += state.centring.imbalance(float(state.beta.sum()))
+
+    def _balance(self, k: int) -> None:
+        """Make Σβ = 0, in one more pass over the blocks whose β change."""
+        state = self.states[k]
+        if state.centring is None:
+            return
+        bounds = self.problems.loss.bounds(self.problems.targets[k][:], self.problems.cost)
+        change = balance(state.beta, bounds, np.ones(state.beta.size)) - state.beta
+        for rows in self.problems.blocks:
+            if change[rows].any():
+                state.weights += change[rows].astype(np.float32) @ self.problems.features(rows)
+        state.beta += change
+        state.centre = state.intercept
 
     def _on_margin(self, under_way: list[int], rows: slice) -> NDArray[np.int64]:
         """Rows of a block whose β_i is strictly between its bounds and not zero in some problem."""
@@ -219,11 +258,13 @@ class _Run:
         return np.flatnonzero(np.logical_or.reduce(free)) + rows.start
 
     def _norms(self, features: NDArray[np.float32]) -> Array:
-        return np.einsum("ij,ij->i", features, features).astype(np.float64) + self.problems.intercept_square
+        return np.einsum("ij,ij->i", features, features).astype(np.float64) + self.problems.square
 
     def _evaluate(self, due: list[int]) -> None:
         """Compute the exact gap of some problems in one more pass."""
-        sums = np.zeros((len(self.states), 3))
+        sums, before = np.zeros((len(self.states), 3)), {k: float(self.states[k].beta.sum()) for k in due}
+        for k in due:
+            self._balance(k)
         for rows in self.problems.blocks if due else []:
             features = self.problems.features(rows)
             norms = self._norms(features)
@@ -235,6 +276,9 @@ class _Run:
             state = self.states[k]
             state.gap, state.primal = float(sums[k, 0]), float(sums[k, 1] + 0.5 * sums[k, 2])
             state.dual = state.primal - state.gap
+            if state.centring is not None:
+                estimate = state.estimate - state.centring.imbalance(before[k])
+                state.centring.compare(estimate, before[k], state.gap)
             state.estimate = state.gap
             state.converged = state.gap <= self.settings.tol * state.primal
 

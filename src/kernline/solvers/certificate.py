@@ -35,14 +35,20 @@ class Certificate:
     decision: Array
 
 
-def certify(problem: Problem, beta: Array) -> Certificate:
-    """Check `beta` on `problem`."""
+def certify(problem: Problem, beta: Array, intercept: float = 0.0) -> Certificate:
+    """Check `beta` on `problem`, and the `intercept` if it is free.
+
+    The dual objective of a problem with a free intercept is −∞ unless Σ β_i = 0, but for rounding errors.
+    """
     loss, t, c = problem.loss, problem.targets, problem.cost
     read, write = explicit_features(problem)
-    decision = read @ (beta @ write) + problem.intercept_square * beta.sum()
-    squared_norm = float(beta @ decision)
+    curve = read @ (beta @ write) + problem.intercept_square * beta.sum()
+    squared_norm = float(beta @ curve)
+    decision = curve + (intercept if problem.free_intercept else 0.0)
     primal = 0.5 * squared_norm + float((c * loss.value(t, decision)).sum())
     dual = float(loss.dual(t, c, beta).sum()) - 0.5 * squared_norm
+    if problem.free_intercept and abs(beta.sum()) > 1e-5 * np.abs(beta).sum():
+        dual = -np.inf
     K = np.where(problem.curvature > 0.0, problem.curvature, 1.0)
     change = loss.step(t, c, beta, decision, K) - beta
     return Certificate(primal, dual, primal - dual, float(np.abs(K * change).max()), decision)

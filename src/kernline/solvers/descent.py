@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from .. import _core
 from ..array_types import Array
 from ..native import native_table
-from .intercept import Centring, balance, penalty_scale
+from .intercept import Centring, balance, intercept_square
 from .problem import Problem
 
 # Seconds after which the core returns, for callbacks and Ctrl-C.
@@ -21,9 +21,6 @@ _NEGLIGIBLE = 0.1
 # Epochs between new sums of the weights. Float32 updates drift: without new sums, long runs would settle where the
 # drifted weights are best.
 _EPOCHS_PER_REBUILD = 100
-
-
-ENERGY = 0.3
 
 
 class Descent:
@@ -37,10 +34,9 @@ class Descent:
         self.problem = problem
         self.interrupted = interrupted
         self.core = core_solver(problem, seed, shuffle)
-        self.centring = Centring(penalty_scale(problem), ENERGY * float(np.median(problem.curvature))) if problem.free_intercept else None
-        self.n_sweeps = 0
-        self.n_centres = 0
+        self.centring = Centring.of(problem.curvature) if problem.free_intercept else None
         self.goal = 0.0
+        self.n_sweeps = 0
 
     def sweep(self) -> None:
         """Visit every row that is not resting."""
@@ -49,22 +45,35 @@ class Descent:
         if self.n_sweeps % _EPOCHS_PER_REBUILD == 0:
             self._in_slices(self.core.rebuild)
         if self.centring is not None:
-            centre = self.centring.next_centre(self.core.intercept, self._total(), self.core.active_gap, self.goal)
+            core = self.core
+            centre = self.centring.next_centre(core.intercept, core.beta_sum, core.active_gap, self.goal)
             if centre is not None:
-                self.core.set_centre(centre)
-                self.n_centres += 1
+                core.set_centre(centre)
 
     def evaluate(self) -> None:
-        """Sum the weights again from β, in double precision, and compute the exact gap in one pass over all rows."""
+        """Sum the weights again from β, in double precision, and compute the exact gap in one pass over all rows.
+
+        With a free intercept, β is balanced first.
+        """
+        core, total = self.core, self.core.beta_sum
         if self.centring is not None:
-            intercept = self.core.intercept
-            total, estimate = self._total(), self.core.active_gap
-            self.core.set_beta(balance(self.beta, *self.problem.bounds, self.problem.curvature))
-            self.core.set_centre(intercept)
+            self._set(self.beta, core.intercept)
+        self._in_slices(core.rebuild)
+        self._in_slices(core.evaluate)
+        if self.centring is not None:
+            self.centring.compare(core.active_gap, total, core.gap)
+
+    def start(self, beta: Array, intercept: float) -> None:
+        """Continue from β and, if it is free, this intercept."""
+        self._set(beta, intercept)
         self._in_slices(self.core.rebuild)
         self._in_slices(self.core.evaluate)
+
+    def _set(self, beta: Array, intercept: float) -> None:
         if self.centring is not None:
-            self.centring.checked(estimate, total, self.core.gap)
+            beta = balance(beta, self.problem.bounds, self.problem.curvature)
+            self.core.set_centre(intercept)
+        self.core.set_beta(beta)
 
     def wake_all(self) -> None:
         """End all rests."""
@@ -86,11 +95,6 @@ class Descent:
         self.core.copy_beta(beta)
         return beta
 
-    @beta.setter
-    def beta(self, beta: Array) -> None:
-        self.core.set_beta(beta)
-        self.evaluate()
-
     @property
     def weights(self) -> NDArray[np.float32]:
         """W, (n_columns, width)."""
@@ -102,10 +106,6 @@ class Descent:
     def intercept(self) -> float:
         """b."""
         return self.core.intercept
-
-    def _total(self) -> float:
-        """Σ β_i."""
-        return (self.core.intercept - self.core.centre) / penalty_scale(self.problem)
 
     @property
     def n_active(self) -> int:
@@ -120,9 +120,8 @@ class Descent:
     @property
     def active_gap(self) -> float:
         """Estimate of the gap from the last sweep."""
-        if self.centring is None:
-            return self.core.active_gap
-        return self.core.active_gap + self.centring.infeasibility(self._total())
+        imbalance = 0.0 if self.centring is None else self.centring.imbalance(self.core.beta_sum)
+        return self.core.active_gap + imbalance
 
     @property
     def gap(self) -> float:
@@ -147,8 +146,8 @@ def core_solver(problem: Problem, seed: int, shuffle: bool) -> _core.DualSolver:
         scales=problem.scales.astype(np.float32),
         targets=problem.targets,
         cost=problem.cost,
-        curvature=problem.curvature + (penalty_scale(problem) if problem.free_intercept else 0.0),
-        intercept_square=penalty_scale(problem),
+        curvature=problem.curvature + (intercept_square(problem) if problem.free_intercept else 0.0),
+        intercept_square=intercept_square(problem),
         loss=problem.loss.name,
         epsilon=problem.loss.epsilon_or_zero,
         members=problem.members,

@@ -59,8 +59,9 @@ class DualCD:
         on_epoch: OnEpoch | None = None,
         interrupted: threading.Event | None = None,
         start: Array | None = None,
+        intercept: float = 0.0,
     ) -> SolveResult:
-        """Run to the tolerance, from β = `start` if given, which is clipped to the bounds.
+        """Run to the tolerance, from β = `start` if given, which is clipped to the bounds, and a free intercept.
 
         Raises KeyboardInterrupt within a slice if another thread sets `interrupted`.
         """
@@ -68,25 +69,25 @@ class DualCD:
         interrupted = interrupted or threading.Event()
         start = None if start is None else np.clip(start, *problem.bounds)
         if problem.loss.in_core:
-            return _Run(self, problem, log, interrupted).result(start)
-        return self._newton_alone(problem, log, interrupted, start)
+            return _Run(self, problem, log, interrupted).result(start, intercept)
+        return self._newton_alone(problem, log, interrupted, start, intercept)
 
     def _newton_alone(
-        self, problem: Problem, log: _Log, interrupted: threading.Event, start: Array | None
+        self, problem: Problem, log: _Log, interrupted: threading.Event, start: Array | None, intercept: float
     ) -> SolveResult:
         """Run Newton's method only. Its own gap is that of its curve; the result is the curve of its β."""
         if not newton.applies_to(problem):
             raise ValueError(f"loss {problem.loss.name!r} is not in the core: use a symmetric method, such as 'hats'.")
         start = np.zeros(problem.n_rows) if start is None else start
-        method = newton.Newton(problem, start, self.n_threads, interrupted)
+        method = newton.Newton(problem, start, intercept, self.n_threads, interrupted)
         for tightening in range(_TIGHTENINGS):
-            beta = method.run(self.tol * 0.1**tightening, max(1, self.max_iter - len(log.history)), log.add)
-            solution = method.solution(beta)
+            found = method.run(self.tol * 0.1**tightening, max(1, self.max_iter - len(log.history)), log.add)
+            solution = method.solution(*found)
             converged = solution.gap <= self.tol * solution.primal
             if converged or log.asked_to_stop or len(log.history) >= self.max_iter:
                 break
         return SolveResult(
-            beta=beta,
+            beta=solution.beta,
             weights=solution.weights,
             intercept=solution.intercept,
             n_iter=len(log.history),
@@ -129,9 +130,9 @@ class _Run:
         self.takeover = Takeover(problem, settings.tol, settings.max_iter)
         self.newton_steps = 0
 
-    def result(self, start: Array | None) -> SolveResult:
+    def result(self, start: Array | None, intercept: float) -> SolveResult:
         if start is not None:
-            self.descent.beta = start
+            self.descent.start(start, intercept)
         converged = self._descend()
         return SolveResult(
             beta=self.descent.beta,
@@ -221,7 +222,8 @@ class _Run:
 
     def _newton(self) -> None:
         """Run Newton's steps; keep them if they raise the dual objective. A few epochs close the rest of the gap."""
-        before, dual = self.descent.beta, self.descent.dual
+        before = self.descent.beta, self.descent.intercept
+        dual = self.descent.dual
 
         def on_step(dual: float, gap: float, n_active: int) -> bool:
             self.newton_steps += 1
@@ -229,10 +231,11 @@ class _Run:
             return self.log.add(dual, gap, n_active)
 
         max_steps = min(_NEWTON_STEPS, self.settings.max_iter - len(self.log.history))
-        method = newton.Newton(self.problem, before, self.settings.n_threads, self.interrupted)
-        self.descent.beta = method.run(self.settings.tol * 0.25**self.takeover.newton_runs, max_steps, on_step)
+        method = newton.Newton(self.problem, *before, self.settings.n_threads, self.interrupted)
+        found = method.run(self.settings.tol * 0.25**self.takeover.newton_runs, max_steps, on_step)
+        self.descent.start(*found)
         if not self.descent.dual > dual:
-            self.descent.beta = before
+            self.descent.start(*before)
         history = self.log.history
         history[-1] = history[-1]._replace(dual=self.descent.dual, gap=self.descent.gap)
         self.takeover.newton_ended(history)

@@ -1,14 +1,20 @@
-"""An intercept that is not penalised: min ½‖f‖² + Σ_i c_i ℓ(t_i, f(x_i) + b) over f and b.
+"""The intercept, penalised or free.
 
-Its dual has the constraint Σ β_i = 0, which coordinate steps cannot keep. So b is solved for by the proximal point method
-(Rockafellar 1976): coordinate descent runs on the problem with the penalty (b − b0)² / 2s, whose kernel is K + s and whose
-intercept is b = b0 + s Σ β_i. When that problem is solved well enough, b becomes the new centre b0. At the fixed point
-Σ β_i = 0, whatever s is. A small s keeps the rows from sharing one long direction, along which coordinate descent is slow.
+A penalised intercept is a constant of the kernel: f = Σ_i β_i (K(x_i, ·) + s), so b = s Σ_i β_i, and ½ b²/s is part of
+½‖f‖². A free one is not penalised,
 
-With h(b) the optimum over f for this b, each solved problem gives h′(b) = −Σ β_i. Two of them give the secant, and with it
-a better centre than b alone.
+    min ½‖f‖² + Σ_i c_i ℓ(t_i, f(x_i) + b)    over f and b,
 
-The gap of a dual point is certified after `balance`, which makes Σ β_i = 0 by the smallest changes.
+and its dual has the constraint Σ_i β_i = 0, which coordinate steps cannot keep. So it is found by the proximal point
+method (Rockafellar 1976): descent runs with the penalty (b − b0)² / 2s, that is with the kernel K + s and the intercept
+b = b0 + s Σ_i β_i. When that problem is solved well enough, the centre b0 moves to b. At the fixed point Σ_i β_i = 0,
+whatever s is. With s as large as K(x, x), all rows would share one long direction, along which coordinate descent is
+slow; a small s leaves the rows as they are.
+
+With h(b) the optimum over f for this b, every problem solved gives a slope h′(b) = −Σ_i β_i. Two slopes give the secant
+to the zero of h′, which is a better centre than b.
+
+The certificate needs a dual point with Σ_i β_i = 0: `balance` makes it from the current one.
 """
 
 from __future__ import annotations
@@ -18,76 +24,94 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..array_types import Array
-from .problem import Problem
+from .problem import Problem, is_free
 
-# s as a fraction of the mean of K(x, x).
+# s of a free intercept, as a fraction of the mean of K(x, x). A smaller one is faster for large C, a larger for small.
 _SQUARE = 0.05
-# The centre moves when the gap is at most this multiple of the penalty: more exact solutions are not worth their cost.
+# The centre moves when the gap is at most this multiple of the penalty, or of the gap at which the fit ends: more exact
+# solutions are not worth their cost.
 _SOLVED = 1.0
-_GOAL = 1.0
-# Longest step of the centre, in multiples of b − b0.
+# The longest step of the centre, in multiples of b − b0.
 _LONGEST = 20.0
+# What balancing adds to the gap, ½ κ (Σβ)²: first guess of κ, in multiples of the median of K(x, x), and how much the
+# guess may change when it is compared with an exact gap.
+_FIRST_COST, _COST_CHANGE = 0.3, 10.0
 
 
-def penalty_scale(problem: Problem) -> float:
-    """s: the constant that the kernel of coordinate descent gains."""
-    if not problem.free_intercept:
-        return problem.intercept_square
-    return _SQUARE * (float(np.mean(problem.curvature)) or 1.0)
+def intercept_square(problem: Problem) -> float:
+    """s: the constant that the kernel gains in coordinate descent."""
+    return free_square(problem.curvature) if problem.free_intercept else problem.intercept_square
+
+
+def free_square(norms: Array) -> float:
+    """s of a free intercept, for rows with these K(x_i, x_i)."""
+    return _SQUARE * (float(np.mean(norms)) or 1.0)
 
 
 @dataclass
 class Centring:
-    """When the centre moves, and where to."""
+    """Where the centre of a free intercept goes, and what Σβ ≠ 0 costs."""
 
     s: float
-    energy: float  # K of a short row: what balancing costs
-    last: tuple[float, float] | None = None  # b and Σβ when it last moved
+    cost: float  # κ
+    last: tuple[float, float] | None = None  # b and Σβ when the centre last moved
+
+    @classmethod
+    def of(cls, norms: Array) -> Centring:
+        """For rows with these K(x_i, x_i)."""
+        return cls(free_square(norms), _FIRST_COST * (float(np.median(norms)) or 1.0))
 
     def next_centre(self, b: float, total: float, gap: float, goal: float) -> float | None:
-        """The new centre for an intercept b with Σβ = `total`, or None if the problem is not solved well enough."""
+        """The new centre for an intercept b with Σβ = `total`, or None if the problem is not solved well enough yet.
+
+        `goal` is the gap at which the fit ends.
+        """
         step = self.s * total  # b − b0
-        if gap > max(_SOLVED * 0.5 * abs(step * total), _GOAL * goal) or total == 0.0:
+        if total == 0.0 or gap > _SOLVED * max(0.5 * abs(step * total), goal):
             return None
         factor = 1.0
         if self.last is not None and self.last[1] != total:
-            slope = (b - self.last[0]) / (self.last[1] - total)  # db / dΣβ, positive for a convex h
-            if slope > 0.0:
-                factor = min(max(slope / self.s, 0.0), _LONGEST)
-        self.last = (b, total)
+            secant = (b - self.last[0]) / (self.last[1] - total)
+            if secant > 0.0:  # h is convex; otherwise the slopes are too inexact
+                factor = min(secant / self.s, _LONGEST)
+        self.last = b, total
         return b + factor * step
 
-    def infeasibility(self, total: float) -> float:
-        """About how much the gap gains by balancing."""
-        return 0.5 * self.energy * total * total
+    def imbalance(self, total: float) -> float:
+        """About how much balancing adds to the gap."""
+        return 0.5 * self.cost * total * total
 
-    def checked(self, estimate: float, total: float, exact: float) -> None:
-        """Learn from an exact gap what balancing costs."""
+    def compare(self, estimate: float, total: float, exact: float) -> None:
+        """Learn from an exact gap, after balancing Σβ = `total`, what that costs."""
         if total != 0.0:
-            self.energy = float(np.clip(2.0 * (exact - estimate) / total**2, 0.1 * self.energy, 10.0 * self.energy))
+            found = 2.0 * (exact - estimate) / (total * total)
+            self.cost = float(np.clip(found, self.cost / _COST_CHANGE, self.cost * _COST_CHANGE))
 
 
-def balance(beta: Array, low: Array, high: Array, K: Array) -> Array:
-    """Return β with Σ β_i = 0 by changes that move f little: free rows first, each by at most λ / K(x_i, x_i)."""
+def balance(beta: Array, bounds: tuple[Array, Array], norms: Array) -> Array:
+    """Return β with Σ_i β_i = 0, within the bounds, by changes that move f little; `norms` are the K(x_i, x_i).
+
+    Rows between their bounds change, or if they do not suffice, those of the heavier sign. Each changes in proportion
+    to 1 / K(x_i, x_i), as far as it may.
+    """
     total = float(beta.sum())
+    if total == 0.0 or not np.isfinite(total):
+        return beta
     sign = np.sign(total)
-    room = np.maximum(sign * beta, 0.0)  # towards zero
-    free = (beta != 0.0) & (beta > low) & (beta < high)
-    widen = np.where(np.isfinite(low if sign > 0 else high), np.abs(beta - (low if sign > 0 else high)), np.abs(beta))
-    room = np.where(free, widen, 0.0)
+    low, high = bounds
+    bound = low if sign > 0.0 else high
+    room = np.where(is_free(beta, low, high), np.abs(beta - np.where(np.isfinite(bound), bound, 0.0)), 0.0)
     if room.sum() < abs(total):
         room = np.maximum(sign * beta, 0.0)
-    return beta - sign * _fill(abs(total), room, 1.0 / np.maximum(K, 1e-30))
+    rate = 1.0 / np.maximum(norms, np.finfo(np.float32).tiny)
+    return beta - sign * _filled(abs(total), room, rate / rate.max())
 
 
-def _fill(total: float, room: Array, rate: Array) -> Array:
-    """min(room_i, λ rate_i) with λ such that the sum is `total`."""
-    if total <= 0.0:
-        return np.zeros_like(room)
-    order = np.argsort(room / rate)
-    filled = np.append(0.0, np.cumsum(room[order]))
-    open_rate = np.append(np.cumsum(rate[order][::-1])[::-1], 0.0)
-    level = (room / rate)[order]
-    reach = filled[:-1] + level * open_rate[:-1]
-    k = min(int(np.searchsorted(reach, total)), room.size - 1)
-    return np.minimum(room, rate * max(total - filled[k], 0.0) / open_rate[k])
+def _filled(total: float, room: Array, rate: Array) -> Array:
+    """min(room_i, λ rate_i), with λ such that the sum is `total`."""
+    level = room / rate
+    order = np.argsort(level)
+    full = np.append(0.0, np.cumsum(room[order]))[:-1]  # the rows before this one, filled
+    open_rate = np.cumsum(rate[order][::-1])[::-1]  # this row and those after it, still open
+    k = min(int(np.searchsorted(full + level[order] * open_rate, total)), room.size - 1)
+    return np.minimum(room, rate * ((total - full[k]) / open_rate[k]))

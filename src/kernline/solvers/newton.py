@@ -31,6 +31,7 @@ from numpy.typing import NDArray
 from .. import _core
 from ..array_types import Array
 from ..native import native_table
+from .intercept import Centring, balance
 from .problem import Problem, is_free
 
 Rows = NDArray[np.int32]
@@ -82,6 +83,8 @@ class _Space:
         self.interrupted = interrupted
         self.table = native_table(problem.pair.read)
         self.size = problem.data.n_columns * problem.pair.width + 1
+        # Conjugate gradients do not suffer from one long direction.
+        self.square = float(np.mean(problem.curvature)) if problem.free_intercept else problem.intercept_square
         cells_a_row = max(1, problem.data.n_cells // max(1, problem.data.n_rows))
         self.rows_a_call = min(max(1, _CELLS_A_CALL // cells_a_row), _ROWS_A_CALL)
 
@@ -90,7 +93,7 @@ class _Space:
         gram = self.problem.pair.gram
         W = np.empty_like(c)
         W[:-1] = ((slots if gram is None else slots @ gram) * self.problem.scales[:, None]).ravel()
-        W[-1] = c[-1] * self.problem.intercept_square
+        W[-1] = c[-1] * self.square
         return Curve(c, W)
 
     def values(self, curve: Curve, rows: Rows) -> Array:
@@ -158,6 +161,7 @@ class _SmoothLoss:
 class Solution(NamedTuple):
     """The model of some β, with its objective and gap."""
 
+    beta: Array
     weights: NDArray[np.float32]
     intercept: float
     primal: float
@@ -170,30 +174,39 @@ class Newton:
     All rows are evaluated whenever the proximal centre moves; in between, idle rows are left out.
     """
 
-    def __init__(self, problem: Problem, beta: Array, n_threads: int, interrupted: threading.Event) -> None:
+    def __init__(
+        self, problem: Problem, beta: Array, intercept: float, n_threads: int, interrupted: threading.Event
+    ) -> None:
         self.problem = problem
         self.space = _Space(problem, n_threads, interrupted)
         self.members = np.arange(problem.data.n_rows, dtype=np.int32) if problem.members is None else problem.members
         self.f = self._curve(beta, self.members)
+        self.intercept_centre = 0.0  # b0 of a free intercept; b − b0 is part of f
+        if problem.free_intercept:
+            self.intercept_centre = intercept - self.f.W[-1]
+        self.centring = Centring.of(problem.curvature) if problem.free_intercept else None
         curvature = float(np.mean(problem.cost) * np.mean(problem.curvature))
         self.sharpness = min(1.0, _FIRST_SHARPNESS / curvature) if curvature > 0.0 else 1.0
         self.sharpest = _MOST_SHARPENING * self.sharpness
         self._move_centre(beta)
 
-    def run(self, tol: float, max_steps: int, on_step: OnStep) -> Array:
+    def run(self, tol: float, max_steps: int, on_step: OnStep) -> tuple[Array, float]:
         """Take steps until the gap is `tol` times the objective, with at most `max_steps` evaluations of the gap.
 
-        Returns the best β seen.
+        Returns the best β seen, and its intercept.
         """
-        best, smallest, steps_here, primal_before = self._all_beta(), np.inf, 0, np.inf
+        best, smallest, steps_here, primal_before = self._point(), np.inf, 0, np.inf
         for look in range(1, max_steps + 1):
             represented = self._curve(self.beta, self.rows)
             gradient = self.f.plus(-1.0, represented)
             primal = 0.5 * self.f.dot(self.f) + self.loss.primal(self.values)
-            dual = self.loss.dual(self.beta) - 0.5 * represented.dot(represented)
+            total = float(represented.c[-1])
+            dual = self.loss.dual(self.beta) - 0.5 * represented.dot(represented) - self.intercept_centre * total
             gap = max(primal - dual, 0.0)
+            if self.centring is not None:
+                gap += self.centring.imbalance(total)
             if gap < smallest:
-                best, smallest = self._all_beta(), gap
+                best, smallest = self._point(), gap
             done = gap <= tol * primal and self._loss_left_out() <= tol * primal
             if on_step(dual, gap, self._curved().size) or done or look == max_steps or not np.isfinite(gap):
                 break
@@ -209,15 +222,19 @@ class Newton:
             steps_here += 1
         return best
 
-    def solution(self, beta: Array) -> Solution:
-        """The curve of β, and its exact gap."""
+    def solution(self, beta: Array, intercept: float) -> Solution:
+        """The curve of β, balanced if the intercept is free, and its exact gap."""
         problem = self.problem
+        if problem.free_intercept:
+            beta = balance(beta, problem.bounds, problem.curvature)
         curve = self._curve(beta, self.members)
-        values = self.space.values(curve, self.members)
+        if not problem.free_intercept:
+            intercept = float(curve.W[-1])
+        values = self.space.values(curve, self.members) + intercept - curve.W[-1]
         primal = 0.5 * curve.dot(curve) + float((problem.cost * problem.loss.value(problem.targets, values)).sum())
         gap = float(problem.loss.gap(problem.targets, problem.cost, beta, values).sum())
         weights = curve.W[:-1].astype(np.float32).reshape(problem.data.n_columns, -1)
-        return Solution(weights, float(curve.W[-1]), primal, gap)
+        return Solution(beta, weights, intercept, primal, gap)
 
     def _curve(self, beta: Array, rows: Rows) -> Curve:
         """Σ β_i φ(x_i) over `rows` of the data."""
@@ -227,11 +244,18 @@ class Newton:
     def _loss_left_out(self) -> float:
         """The loss of the rows that were idle when the centre last moved."""
         left_out = np.setdiff1d(np.arange(self.problem.n_rows), self.chosen, assume_unique=True)
-        values = self.space.values(self.f, self.members[left_out])
+        values = self.space.values(self.f, self.members[left_out]) + self.intercept_centre
         return _SmoothLoss(self.problem, left_out, np.zeros(left_out.size), 1.0).primal(values)
 
+    def _point(self) -> tuple[Array, float]:
+        """β and the intercept."""
+        return self._all_beta(), float(self.intercept_centre + self.f.W[-1])
+
     def _move_centre(self, beta: Array) -> None:
-        values = self.space.values(self.f, self.members)
+        if self.centring is not None:
+            self.intercept_centre += float(self.f.W[-1])
+            self.f = self.space.curve(np.append(self.f.c[:-1], 0.0))
+        values = self.space.values(self.f, self.members) + self.intercept_centre
         self.chosen = np.flatnonzero((beta != 0.0) | ~self.problem.loss.is_idle(self.problem.targets, values))
         self.rows = self.members[self.chosen]
         self.values = values[self.chosen]

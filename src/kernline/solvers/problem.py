@@ -18,11 +18,12 @@ HINGE = Hinge()
 
 @dataclass(frozen=True)
 class Problem:
-    """min ½‖f‖² + Σ_i c_i ℓ(t_i, f(x_i)) over f(x) = b + Σ_j f_j(x_j), with the norm of Σ_j s_j k(u, v) + b².
+    """min ½‖f‖² + Σ_i c_i ℓ(t_i, f(x_i)) over f(x) = b + Σ_j f_j(x_j), with the norm of Σ_j s_j k(u, v) + s.
 
     `targets` are the t_i (labels ±1, or numbers), `cost` the c_i > 0, `scales` the s_j, `intercept_square` the
-    kernel's constant b² (0: no intercept). `curvature` is K(x_i, x_i), intercept included. If `members` is
-    given, only these rows of `data` take part; targets, cost and curvature are those of `members`, in the same order.
+    kernel's constant s (0: no penalised intercept). With `free_intercept`, s = 0 and b is not penalised (intercept.py).
+    `curvature` is K(x_i, x_i), s included. If `members` is given, only these rows of `data` take part; targets, cost
+    and curvature are those of `members`, in the same order.
     """
 
     data: EncodedData
@@ -32,9 +33,9 @@ class Problem:
     cost: Array
     curvature: Array
     intercept_square: float = 1.0
-    free_intercept: bool = False
     loss: Loss = HINGE
     members: NDArray[np.int32] | None = None
+    free_intercept: bool = False
 
     @property
     def n_rows(self) -> int:
