@@ -29,6 +29,8 @@ from .takeover import Takeover
 _NEWTON_STEPS = 50
 # Without coordinate descent, Newton's method runs again to a tenth of its last tolerance, at most this many times.
 _TIGHTENINGS = 5
+# Most epochs per pass over the data: many epochs visit few rows.
+_EPOCHS_A_PASS = 30
 # If C is large, it starts this many doublings below.
 _DOUBLINGS = 3
 
@@ -151,7 +153,7 @@ class _Run:
         """Run epochs until the exact gap is small enough (True) or a limit is reached. The gap is exact at the end."""
         next_check, exact = self._warm_up(), False
         history = self.log.history
-        while len(history) < self.settings.max_iter and not self.log.asked_to_stop:
+        while self._may_go_on() and not self.log.asked_to_stop:
             exact = self._newton_is_due()
             if exact:
                 self._newton()
@@ -168,11 +170,15 @@ class _Run:
             self.descent.evaluate()
         return False
 
+    def _may_go_on(self) -> bool:
+        """Whether the limit is not reached. Epochs that visit few rows count as parts of a pass, and Newton's steps."""
+        return self.takeover.passes_left > 0 and len(self.log.history) < _EPOCHS_A_PASS * self.settings.max_iter
+
     def _epoch(self, next_check: int) -> bool:
         """Run one epoch; return whether it computed the exact gap."""
         self.descent.sweep()
         epoch = len(self.log.history) + 1
-        exact = epoch == self.settings.max_iter or self.descent.n_active == 0
+        exact = self.descent.n_active == 0
         exact = exact or (epoch >= next_check and self._looks_converged())
         if exact:
             self.descent.evaluate()
