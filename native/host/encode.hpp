@@ -251,35 +251,40 @@ struct TermCells {
   }
 };
 
-template <class ToCell, class F>
-void with_cells(const TransformView& view, ToCell to_cell, F&& f) {
-  with_transform(view, [&](auto transform) {
-    const NumberCells<decltype(transform), ToCell> numbers{transform, to_cell};
-    if (view.terms) {
-      f(TermCells<decltype(transform), ToCell>{numbers, view.terms});
+template <class Cells, class Sink>
+void encode_cells(Candidates& candidates, Cells cells, Sink& sink, std::int64_t begin, std::int64_t end) {
+  for (std::int64_t i = begin; i < end; ++i) {
+    const RowReader::Entries row = candidates.row(i);
+    Sink local = sink;  // kept in registers: the compiler must assume that `put` could write anywhere
+    local.begin_row(row.size);
+    if (row.columns) {
+      for (std::int64_t k = 0; k < row.size; ++k) cells.put(local, row.values[k], row.columns[k]);
     } else {
-      f(numbers);
+      for (std::int64_t j = 0; j < row.size; ++j) cells.put(local, row.values[j], j);
     }
-  });
+    local.end_row();
+    sink = local;
+  }
 }
 
-// Rows begin to end of the source, into the sink from where it stands.
+// Not inlined, so that the loop over numbers is compiled as if there were no other.
+template <class Cells, class Sink>
+[[gnu::noinline]] void encode_terms(Candidates& candidates, Cells cells, Sink& sink, std::int64_t begin,
+                                    std::int64_t end) {
+  encode_cells(candidates, cells, sink, begin, end);
+}
+
+// Appends rows begin to end of the source to the sink.
 template <class ToCell, class Sink>
 void encode_rows(const SourceView& source, const TransformView& view, ToCell to_cell, Sink& sink, std::int64_t begin,
                  std::int64_t end) {
   Candidates candidates(source, view.keeps_zeros);
-  with_cells(view, to_cell, [&](auto cells) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      const RowReader::Entries row = candidates.row(i);
-      Sink local = sink;  // kept in registers: `put` could write to anything, for all the compiler knows
-      local.begin_row(row.size);
-      if (row.columns) {
-        for (std::int64_t k = 0; k < row.size; ++k) cells.put(local, row.values[k], row.columns[k]);
-      } else {
-        for (std::int64_t j = 0; j < row.size; ++j) cells.put(local, row.values[j], j);
-      }
-      local.end_row();
-      sink = local;
+  with_transform(view, [&](auto transform) {
+    const NumberCells<decltype(transform), ToCell> numbers{transform, to_cell};
+    if (view.terms) {
+      encode_terms(candidates, TermCells<decltype(transform), ToCell>{numbers, view.terms}, sink, begin, end);
+    } else {
+      encode_cells(candidates, numbers, sink, begin, end);
     }
   });
 }
