@@ -119,12 +119,15 @@ class RowReader {
     // Copied first: the numbers that are checked must be those that are used, whatever another thread writes here.
     const Index* columns = static_cast<const Index*>(source_.columns) + begin;
     std::copy(columns, columns + (end - begin), columns_.begin());
-    std::uint64_t largest = 0;  // a negative one is a large one
+    // The leading bit of `column | (last - column)` is set if column < 0 or column > last. Unlike a maximum of 64-bit
+    // integers, this is vectorised on every processor.
+    const auto last = static_cast<std::uint64_t>(source_.n_features) - 1;
+    std::uint64_t bits = 0;
     for (std::int64_t k = 0; k < end - begin; ++k) {
       const auto column = static_cast<std::uint64_t>(columns_[static_cast<std::size_t>(k)]);
-      largest = column > largest ? column : largest;
+      bits |= column | (last - column);
     }
-    if (begin < end && largest >= static_cast<std::uint64_t>(source_.n_features)) {
+    if (bits >> 63) {
       throw std::invalid_argument("sparse X: a column index lies outside its shape");
     }
   }
