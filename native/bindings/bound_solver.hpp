@@ -37,6 +37,10 @@ inline LossKind loss_kind(const std::string& name) {
   throw std::invalid_argument("the core has no loss named " + name);
 }
 
+inline bool predicts_labels(LossKind kind) {
+  return kind == LossKind::hinge || kind == LossKind::squared_hinge || kind == LossKind::logistic;
+}
+
 // The state of one problem. Each call runs for at most `seconds`, without the GIL.
 class DualSolver {
  public:
@@ -48,6 +52,7 @@ class DualSolver {
         read_(read),
         write_(write),
         scales_(scales),
+        targets_(targets),
         members_(members),
         state_(seed, shuffle, {loss_kind(loss), epsilon}, static_cast<float>(intercept_square)) {
     const RowsView& view = rows_.view();
@@ -65,10 +70,13 @@ class DualSolver {
     coordinates_.resize(n);
     order_.resize(n);
     rests_.resize(n);
+    const bool labels = predicts_labels(state_.loss.kind);
     for (std::size_t i = 0; i < n; ++i) {
       require(cost(i) >= 1e-35 && cost(i) <= 1e35 && curvature(i) >= 0.0 && curvature(i) <= 1e35, "costs and curvatures must be within the range of float32");
-      require(std::abs(targets(i)) <= 1e35, "targets must be within the range of float32");
-      coordinates_[i] = {0.0, targets(i), static_cast<float>(curvature(i)), static_cast<float>(cost(i))};
+      require(labels ? std::abs(targets(i)) == 1.0 : std::abs(targets(i)) <= 1e35,
+              labels ? "labels must be +1 or -1" : "targets must be within the range of float32");
+      const double signed_cost = labels ? targets(i) * cost(i) : cost(i);
+      coordinates_[i] = {0.0, static_cast<float>(curvature(i)), static_cast<float>(signed_cost)};
     }
     n_weights_ = static_cast<std::size_t>(view.n_features) * static_cast<std::size_t>(read.view().width);
     weights_ = aligned_zeros(n_weights_ + 1);
@@ -79,6 +87,7 @@ class DualSolver {
     state_.n_rows = state_.n_active = static_cast<std::int64_t>(n);
     state_.weights = weights_.get();
     state_.scales = scales_.data();
+    state_.targets = labels ? nullptr : targets_.data();
   }
   DualSolver(const DualSolver&) = delete;
 
@@ -155,6 +164,7 @@ class DualSolver {
   MethodView method_;
   Table read_, write_;
   Vector<const float> scales_;
+  Vector<const double> targets_;
   std::optional<Vector<const std::int32_t>> members_;
   DualState state_;
   std::vector<Coordinate> coordinates_;

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "loops/rows.hpp"
 
@@ -157,6 +158,14 @@ inline float read_row(const Row& row, const PairTable<16>& table, const float* w
   const Float2 total = (sum[0] + sum[1]) + (sum[2] + sum[3]);
   return total[0] + total[1];
 }
+
+// Whether a read takes so little time that a function call per visit of a row would show: the default method and the linear
+// kernel.
+template <class Row, class Table>
+constexpr bool reads_fast = std::is_same_v<Table, ValueTable>;
+template <class Row>
+  requires requires(const Row& row) { place(row, 0); }
+constexpr bool reads_fast<Row, PairTable<16>> = true;
 
 // The linear kernel on dense rows is a plain dot product.
 inline float read_row(const DenseRows<float>::Row& row, const ValueTable&, const float* weights) {
