@@ -46,7 +46,8 @@ class DualSolver {
  public:
   DualSolver(const Rows& rows, const Table& read, const Table& write, Vector<const float> scales,
              Vector<const double> targets, Vector<const double> cost, Vector<const double> curvature,
-             double intercept_square, const std::string& loss, double epsilon, std::optional<Vector<const std::int32_t>> members, std::uint64_t seed, bool shuffle)
+             double intercept_square, const std::string& loss, double epsilon,
+             std::optional<Vector<const std::int32_t>> members, std::uint64_t seed, bool shuffle)
       : rows_(rows),
         method_{read.view(), write.view()},
         read_(read),
@@ -63,7 +64,8 @@ class DualSolver {
     require(read.view().width == write.view().width, "read and write tables must have the same width");
     require(is_method(read.view().form, write.view().form), "no method has this pair of read and write tables");
     require(scales.size() == static_cast<std::size_t>(view.n_features), "one scale per feature");
-    require(targets.size() == n && cost.size() == n && curvature.size() == n, "one target, one cost and one curvature per row");
+    require(targets.size() == n && cost.size() == n && curvature.size() == n,
+            "one target, one cost and one curvature per row");
     require(std::isfinite(epsilon) && epsilon >= 0.0, "epsilon must be a finite number, 0 or more");
     require(n < (std::size_t{1} << 31), "more than 2^31 rows: train on a subset");
 
@@ -72,7 +74,8 @@ class DualSolver {
     rests_.resize(n);
     const bool labels = predicts_labels(state_.loss.kind);
     for (std::size_t i = 0; i < n; ++i) {
-      require(cost(i) >= 1e-35 && cost(i) <= 1e35 && curvature(i) >= 0.0 && curvature(i) <= 1e35, "costs and curvatures must be within the range of float32");
+      require(cost(i) >= 1e-35 && cost(i) <= 1e35 && curvature(i) >= 0.0 && curvature(i) <= 1e35,
+              "costs and curvatures must be within the range of float32");
       require(labels ? std::abs(targets(i)) == 1.0 : std::abs(targets(i)) <= 1e35,
               labels ? "labels must be +1 or -1" : "targets must be within the range of float32");
       const double signed_cost = labels ? targets(i) * cost(i) : cost(i);

@@ -165,7 +165,8 @@ inline ValueRange find_values(const SourceView& source, int n_threads) {
   std::vector<ValueRange> parts(static_cast<std::size_t>(n_parts));
   parallel_for(n_threads, n_parts, [&](std::int64_t first, std::int64_t last) {
     for (std::int64_t part = first; part < last; ++part) {
-      parts[static_cast<std::size_t>(part)] = find_values(source, source.n_rows * part / n_parts, source.n_rows * (part + 1) / n_parts);
+      parts[static_cast<std::size_t>(part)] =
+          find_values(source, source.n_rows * part / n_parts, source.n_rows * (part + 1) / n_parts);
     }
   });
   ValueRange found;

@@ -176,7 +176,8 @@ inline const char* read_number(const char* p, double& out) {
     value = static_cast<double>(mantissa);
     if (n_places > 0) value /= ten_to[n_places];
     if (n_places < 0) value *= ten_to[-n_places];
-  } else if (mantissa == 0 || n_places <= 0 || n_places > most_decimals || !divide_by_power(mantissa, n_places, value)) {
+  } else if (mantissa == 0 || n_places <= 0 || n_places > most_decimals ||
+             !divide_by_power(mantissa, n_places, value)) {
     return read_any_number(begin, out);
   }
   out = negative ? -value : value;

@@ -35,8 +35,8 @@ struct ColumnTerm {
   ColumnKind kind;
   const double* levels_begin;  // of a category, in increasing order
   const double* levels_end;
-  std::int64_t first;          // solver column of the first level
-  std::int64_t missing;        // solver column of NaN; -1: NaN has no cell
+  std::int64_t first;    // solver column of the first level
+  std::int64_t missing;  // solver column of NaN; -1: NaN has no cell
 };
 
 struct TransformView {
@@ -44,18 +44,18 @@ struct TransformView {
   const std::int64_t* edge_start;  // null when affine
   const double* edges;
   const Level* levels;
-  bool keeps_zeros;                // zero has no cell in any column
-  const ColumnTerm* terms;         // null when all columns are numbers
-  std::int64_t n_columns;          // solver columns
+  bool keeps_zeros;         // zero has no cell in any column
+  const ColumnTerm* terms;  // null when all columns are numbers
+  std::int64_t n_columns;   // solver columns
 };
 
 // code(u) = number of thresholds <= u. `first` starts the search at the leading bits of the float, which grow with it;
 // from there `steps` comparisons are enough. No branch depends on u.
 struct GridView {
-  static constexpr std::int32_t lowest = 0x30000000;  // 2^-31: anything up to it counts as zero
+  static constexpr std::int32_t lowest = 0x30000000;   // 2^-31: anything up to it counts as zero
   static constexpr std::int32_t highest = 0x3f800000;  // 1
 
-  const float* thresholds;     // n_codes - 1 of them, above 2^-31, and infinity
+  const float* thresholds;  // n_codes - 1 of them, above 2^-31, and infinity
   const std::uint16_t* first;
   unsigned last_code;
   int shift;
@@ -169,7 +169,8 @@ struct SparseSink {
   std::int64_t capacity;
   // Zeros are written and then overwritten, so that no branch depends on the data: there must be room for them too.
   void begin_row(std::int64_t n) {
-    if (position + n > capacity) throw std::length_error("encode: more non-zeros than counted; did the data change meanwhile?");
+    if (position + n > capacity)
+      throw std::length_error("encode: more non-zeros than counted; did the data change meanwhile?");
   }
   void end_row() { *row_end++ = position; }
 };

@@ -12,19 +12,32 @@
 
 namespace kernline {
 
-enum class Number : std::uint8_t { float64, float32, float16, boolean, uint8, int8, uint16, int16, uint32, int32, uint64, int64 };
+enum class Number : std::uint8_t {
+  float64,
+  float32,
+  float16,
+  boolean,
+  uint8,
+  int8,
+  uint16,
+  int16,
+  uint32,
+  int32,
+  uint64,
+  int64
+};
 
 struct SourceView {
   Number type;
   std::int64_t n_rows;
   std::int64_t n_features;
   const std::byte* values;
-  std::int64_t row_stride;     // in bytes, as the next: dense only
+  std::int64_t row_stride;  // in bytes, as the next: dense only
   std::int64_t column_stride;
-  const void* row_start;       // CSR only; null when dense
+  const void* row_start;  // CSR only; null when dense
   const void* columns;
-  bool wide_index;             // int64 offsets and columns, else int32
-  std::int64_t n_entries;      // stored values
+  bool wide_index;         // int64 offsets and columns, else int32
+  std::int64_t n_entries;  // stored values
 };
 
 // IEEE half precision in a type of its own, as not every compiler has one.
@@ -35,7 +48,8 @@ struct Half {
     const int exponent = bits >> 10 & 31;
     const double mantissa = bits & 1023u;
     if (exponent == 0) return sign * mantissa * 0x1p-24;
-    if (exponent == 31) return mantissa ? std::bit_cast<double>(0x7ff8000000000000u) : sign * std::bit_cast<double>(0x7ff0000000000000u);
+    if (exponent == 31)
+      return mantissa ? std::bit_cast<double>(0x7ff8000000000000u) : sign * std::bit_cast<double>(0x7ff0000000000000u);
     return sign * (1024.0 + mantissa) * std::bit_cast<double>(static_cast<std::uint64_t>(exponent - 25 + 1023) << 52);
   }
 };
@@ -72,9 +86,11 @@ class RowReader {
   Entries row(std::int64_t i) {
     if (!source_.row_start) return {source_.n_features, values(i).values, nullptr};
     const auto [begin, end] = bounds(i);
-    if (static_cast<std::int64_t>(columns_.size()) < end - begin) columns_.resize(static_cast<std::size_t>(end - begin));
+    if (static_cast<std::int64_t>(columns_.size()) < end - begin)
+      columns_.resize(static_cast<std::size_t>(end - begin));
     source_.wide_index ? copy_columns<std::int64_t>(begin, end) : copy_columns<std::int32_t>(begin, end);
-    return {end - begin, converted(source_.values + begin * source_.column_stride, source_.column_stride, end - begin), columns_.data()};
+    return {end - begin, converted(source_.values + begin * source_.column_stride, source_.column_stride, end - begin),
+            columns_.data()};
   }
 
   // How many values of row i are stored.
@@ -90,7 +106,9 @@ class RowReader {
     const double* values;
   };
   Values values(std::int64_t i) {
-    if (!source_.row_start) return {source_.n_features, converted(source_.values + i * source_.row_stride, source_.column_stride, source_.n_features)};
+    if (!source_.row_start)
+      return {source_.n_features,
+              converted(source_.values + i * source_.row_stride, source_.column_stride, source_.n_features)};
     const auto [begin, end] = bounds(i);
     return {end - begin, converted(source_.values + begin * source_.column_stride, source_.column_stride, end - begin)};
   }
@@ -104,7 +122,8 @@ class RowReader {
   Bounds bounds(std::int64_t i) const {
     const auto at = [&](std::int64_t k) -> std::int64_t {
       // Atomic, so that the compiler does not read it a second time after the check.
-      if (source_.wide_index) return __atomic_load_n(static_cast<const std::int64_t*>(source_.row_start) + k, __ATOMIC_RELAXED);
+      if (source_.wide_index)
+        return __atomic_load_n(static_cast<const std::int64_t*>(source_.row_start) + k, __ATOMIC_RELAXED);
       return __atomic_load_n(static_cast<const std::int32_t*>(source_.row_start) + k, __ATOMIC_RELAXED);
     };
     const Bounds found{at(i), at(i + 1)};

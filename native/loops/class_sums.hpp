@@ -56,7 +56,9 @@ class TermList {
     return {weights + (code >> table.shift()) * stride, table.pairs + 2 * (code & ((1u << table.shift()) - 1))};
   }
   Term term(const ValueTable&, float value, const float* weights, std::int64_t) { return {weights, keep(value)}; }
-  Term term(const SquareTable&, float value, const float* weights, std::int64_t) { return {weights, keep(value * value)}; }
+  Term term(const SquareTable&, float value, const float* weights, std::int64_t) {
+    return {weights, keep(value * value)};
+  }
   Term term(const PowersTable& table, const float* payload, const float* weights, std::int64_t) {
     const float* phi = keep(1.0f);
     for (int k = 1; k < table.width(); ++k) keep(computed_[-1] * payload[0]);
@@ -100,16 +102,17 @@ struct ValueTerms {
 };
 
 template <class Row, class Table>
-const TermList& terms_of(const Row& row, const Table& table, const float* weights, std::int64_t stride, TermList& list) {
+const TermList& terms_of(const Row& row, const Table& table, const float* weights, std::int64_t stride,
+                         TermList& list) {
   list.of(row, table, weights, stride);
   return list;
 }
-inline PackedTerms terms_of(const PackedRows<std::uint32_t, 8>::Row& row, const PairTable<16>& table, const float* weights,
-                            std::int64_t stride, TermList&) {
+inline PackedTerms terms_of(const PackedRows<std::uint32_t, 8>::Row& row, const PairTable<16>& table,
+                            const float* weights, std::int64_t stride, TermList&) {
   return {row, table, weights, stride};
 }
-inline ValueTerms terms_of(const DenseRows<float>::Row& row, const ValueTable&, const float* weights, std::int64_t stride,
-                           TermList&) {
+inline ValueTerms terms_of(const DenseRows<float>::Row& row, const ValueTable&, const float* weights,
+                           std::int64_t stride, TermList&) {
   return {row, weights, stride};
 }
 

@@ -17,9 +17,9 @@
 #include <chrono>
 #include <cmath>
 
-#include "views/dual_state.hpp"
 #include "loops/losses.hpp"
 #include "loops/methods.hpp"
+#include "views/dual_state.hpp"
 
 namespace kernline::KERNLINE_TARGET {
 
@@ -195,7 +195,8 @@ inline bool evaluate(const RowsView& view, const MethodView& method, DualState& 
 // Multiplies costs and beta, and updates the dual objective: the solution for smaller costs becomes a start for larger
 // costs, and rows at their bound stay there. The caller multiplies the weights.
 inline void grow(DualState& state, double factor) {
-  double linear = 0.0;  // sum of d_i, which grows like beta; its excess over the dual objective, half the norm, grows like the square
+  // The sum of d_i, which grows like beta. Its excess over the dual objective, half the norm, grows like the square.
+  double linear = 0.0;
   with_loss(state.loss, [&](const auto& loss) {
     for (std::int64_t i = 0; i < state.n_rows; ++i) {
       Coordinate& row = state.coordinates[i];

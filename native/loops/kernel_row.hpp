@@ -8,9 +8,9 @@
 #include <cstdint>
 #include <cstring>
 
-#include "views/budget_state.hpp"
 #include "loops/rows.hpp"
 #include "loops/vector_math.hpp"
+#include "views/budget_state.hpp"
 
 namespace kernline::KERNLINE_TARGET {
 

@@ -203,9 +203,7 @@ struct SquaredError : NumberLoss {
     const double residual = t - f - beta / (2.0 * c);
     return c * residual * residual;
   }
-  static double step(double c, double t, double beta, double f, double K) {
-    return (K * beta + t - f) / (K + 0.5 / c);
-  }
+  static double step(double c, double t, double beta, double f, double K) { return (K * beta + t - f) / (K + 0.5 / c); }
 };
 
 template <class Loss>

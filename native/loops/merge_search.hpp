@@ -18,8 +18,8 @@
 #include <cstring>
 #include <limits>
 
-#include "views/budget_state.hpp"
 #include "loops/vector_math.hpp"
+#include "views/budget_state.hpp"
 
 namespace kernline::KERNLINE_TARGET {
 
@@ -27,13 +27,13 @@ constexpr int group = static_cast<int>(block_slots);  // candidates searched sid
 
 struct Candidates {
   int size = 0;
-  double least = 0.0;             // a
-  float weights[group];           // b
-  float kernels[group];           // kappa
-  float exponents[group];         // log2 kappa
+  double least = 0.0;      // a
+  float weights[group];    // b
+  float kernels[group];    // kappa
+  float exponents[group];  // log2 kappa
   std::int64_t slots[group];
   float h[group];
-  double losses[group];           // sqrt(WD / 2) / a
+  double losses[group];  // sqrt(WD / 2) / a
 };
 
 // In vectors of four, because compilers generate scalar code for a running minimum.
@@ -162,7 +162,7 @@ inline void search_group(Candidates& some, Search search, const MergeTables& tab
   }
   switch (search) {
     case Search::lookup_h: return look_up_h(some, tables);
-    case Search::gss: return golden_section<float, 9>(some);             // to 0.01
+    case Search::gss: return golden_section<float, 9>(some);            // to 0.01
     case Search::gss_precise: return golden_section<double, 47>(some);  // to 1e-10
     default: return;
   }
@@ -227,7 +227,8 @@ class PartnerSearch {
  private:
   float least() const { return static_cast<float>(some_.least); }
   float looked_up(const float* table, std::int64_t slot) const {
-    return look_up(table, state_.tables.size, least() / (least() + std::fabs(state_.counts[slot])), state_.kernel_row[slot]);
+    return look_up(table, state_.tables.size, least() / (least() + std::fabs(state_.counts[slot])),
+                   state_.kernel_row[slot]);
   }
 
   void search_within(float reach, Search search, Partner& best) {

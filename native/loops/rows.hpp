@@ -24,8 +24,7 @@ struct DenseRows {
     Cell cell(std::int64_t k) const { return cells[k]; }
   };
 
-  explicit DenseRows(const RowsView& view)
-      : cells(static_cast<const Cell*>(view.cells)), n_features(view.n_features) {}
+  explicit DenseRows(const RowsView& view) : cells(static_cast<const Cell*>(view.cells)), n_features(view.n_features) {}
   Row row(std::int64_t i) const { return {cells + i * n_features, n_features}; }
   void prefetch_start(std::int64_t) const {}
   void prefetch(std::int64_t i) const { prefetch_bytes(cells + i * n_features, n_features * sizeof(Cell)); }
@@ -41,13 +40,10 @@ struct PackedRows {
     std::int64_t length;
     std::int64_t size() const { return length; }
     std::int64_t column(std::int64_t k) const { return static_cast<std::int64_t>(words[k] >> code_bits); }
-    unsigned cell(std::int64_t k) const {
-      return static_cast<unsigned>(words[k] & ((Word{1} << code_bits) - 1));
-    }
+    unsigned cell(std::int64_t k) const { return static_cast<unsigned>(words[k] & ((Word{1} << code_bits) - 1)); }
   };
 
-  explicit PackedRows(const RowsView& view)
-      : words(static_cast<const Word*>(view.cells)), start(view.row_start) {}
+  explicit PackedRows(const RowsView& view) : words(static_cast<const Word*>(view.cells)), start(view.row_start) {}
   Row row(std::int64_t i) const { return {words + start[i], start[i + 1] - start[i]}; }
   void prefetch_start(std::int64_t i) const { __builtin_prefetch(start + i); }
   void prefetch(std::int64_t i) const { prefetch_bytes(words + start[i], (start[i + 1] - start[i]) * sizeof(Word)); }
@@ -71,9 +67,7 @@ struct SparseValueRows {
       : values(static_cast<const float*>(view.cells)),
         columns(static_cast<const Index*>(view.columns)),
         start(view.row_start) {}
-  Row row(std::int64_t i) const {
-    return {values + start[i], columns + start[i], start[i + 1] - start[i]};
-  }
+  Row row(std::int64_t i) const { return {values + start[i], columns + start[i], start[i + 1] - start[i]}; }
   void prefetch_start(std::int64_t i) const { __builtin_prefetch(start + i); }
   void prefetch(std::int64_t i) const {
     const std::int64_t size = start[i + 1] - start[i];

@@ -77,7 +77,7 @@ struct DualState {
   // Filled by an evaluation, row by row: the exact sums at the current weights.
   std::int64_t evaluated = 0;  // next row of an evaluation
   double gap = 0.0;
-  double loss_sum = 0.0;     // sum of c_i l_i
+  double loss_sum = 0.0;      // sum of c_i l_i
   double squared_norm = 0.0;  // sum of beta_i f(x_i)
 };
 
