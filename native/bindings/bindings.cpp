@@ -6,6 +6,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bindings/bound_arrays.hpp"
@@ -29,8 +30,7 @@ void decision(const Rows& rows, const Table& table, Matrix<const float> weights,
   const RowsView& view = rows.view();
   table.check(rows);
   const WeightsView all = weights_view(weights, intercepts, view.n_features * table.view().width);
-  require(static_cast<std::int64_t>(out.shape(1)) == all.n_problems &&
-              static_cast<std::int64_t>(out.shape(0)) == view.n_rows,
+  require(std::cmp_equal(out.shape(1), all.n_problems) && std::cmp_equal(out.shape(0), view.n_rows),
           "one row of output per row");
   parallel_for(n_threads, view.n_rows, [&](std::int64_t begin, std::int64_t end) {
     loops().decision(view, table.view(), all, begin, end, out.data() + begin * all.n_problems);
@@ -83,7 +83,7 @@ void gram_sparse(const std::string& name, double p, std::int64_t n_features, Off
                  Vector<const double> y, Vector<const double> y_companion, Matrix<double> out, int n_threads) {
   const SparsePoints xs = sparse_points(x_start, x_columns, x, x_companion, n_features);
   const SparsePoints ys = sparse_points(y_start, y_columns, y, y_companion, n_features);
-  require(static_cast<std::int64_t>(out.shape(0)) == xs.n_rows && static_cast<std::int64_t>(out.shape(1)) == ys.n_rows,
+  require(std::cmp_equal(out.shape(0), xs.n_rows) && std::cmp_equal(out.shape(1), ys.n_rows),
           "gram: output of the wrong shape");
   const GramKernel kernel = gram_kernel(name, p);
   parallel_for(n_threads, xs.n_rows, [&](std::int64_t begin, std::int64_t end) {

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <limits>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "views/views.hpp"
@@ -127,7 +128,7 @@ class Rows {
     require(row_start.size() > 0 && row_start(0) == 0, "row_start must begin with 0");
     for (std::size_t i = 1; i < row_start.size(); ++i)
       require(row_start(i - 1) <= row_start(i), "row_start must not decrease");
-    require(static_cast<std::size_t>(row_start(row_start.size() - 1)) <= n_cells, "row_start runs past the cells");
+    require(std::cmp_less_equal(row_start(row_start.size() - 1), n_cells), "row_start runs past the cells");
     return row_start.size() - 1;
   }
   template <class Index>
@@ -168,11 +169,11 @@ class Table {
     table.data_ = nb::ndarray<>(pairs);
     return table;
   }
-  static Table value() { return Table(TableForm::value, 1, 0); }
-  static Table square() { return Table(TableForm::square, 1, 0); }
+  static Table value() { return {TableForm::value, 1, 0}; }
+  static Table square() { return {TableForm::square, 1, 0}; }
   static Table powers(int width) {
     require(width >= 1, "powers: at least one");
-    return Table(TableForm::powers, width, 0);
+    return {TableForm::powers, width, 0};
   }
   // `data` is the constant entry of m followed by the matrix A, width x width.
   static Table nodes(Vector<const float> data, int width, bool first_is_constant) {

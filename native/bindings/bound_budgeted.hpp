@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cmath>
+#include <numbers>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bindings/bound_arrays.hpp"
@@ -22,7 +24,7 @@ inline void check_values_only(const Rows& rows) {
 
 inline float exponent_of(double gamma) {
   require(gamma > 0.0 && gamma < 1e30, "gamma must be positive and within the range of float32");
-  return static_cast<float>(-gamma * 1.4426950408889634);
+  return static_cast<float>(-gamma * std::numbers::log2e);
 }
 
 inline std::int64_t slot_offset(std::int64_t slot, std::int64_t n_features) {
@@ -56,7 +58,7 @@ class BudgetedSGD {
       : rows_(rows), signed_weights_(signed_weights), grid_(grid), state_(seed) {
     check_values_only(rows);
     const RowsView& view = rows_.view();
-    require(static_cast<std::int64_t>(signed_weights.size()) == view.n_rows, "one weight per row");
+    require(std::cmp_equal(signed_weights.size(), view.n_rows), "one weight per row");
     require(view.n_rows < (std::int64_t{1} << 31), "more than 2^31 rows: train on a subset");
     require(budget >= 2 && budget < (std::int64_t{1} << 31), "budget must be at least 2");
     require(C > 0.0 && std::isfinite(C), "C must be positive");
@@ -116,9 +118,9 @@ class BudgetedSGD {
   void resume(Matrix<const float> vectors, Vector<const float> counts, Vector<const double> pasts, double bias,
               double bias_past, double weight_sum, double average_norm, double n_seen, std::int64_t n_steps) {
     const std::size_t n = counts.size();
-    require(vectors.shape(0) == n && pasts.size() == n && static_cast<std::int64_t>(n) <= state_.budget,
+    require(vectors.shape(0) == n && pasts.size() == n && std::cmp_less_equal(n, state_.budget),
             "resume: one count and one past per support vector, within the budget");
-    require(static_cast<std::int64_t>(vectors.shape(1)) == state_.n_features,
+    require(std::cmp_equal(vectors.shape(1), state_.n_features),
             "resume: support vectors with a different number of features");
     require(n_steps >= 0 && state_.n_steps == 0 && n_seen >= 0.0, "resume: only before the first step");
     for (std::size_t b = 0; b < n; ++b) {
@@ -160,8 +162,7 @@ class BudgetedSGD {
   void compare_searches() { state_.compare = true; }
 
   void copy_vectors(Matrix<float> out) const {
-    require(static_cast<std::int64_t>(out.shape(0)) == state_.n_vectors &&
-                static_cast<std::int64_t>(out.shape(1)) == state_.n_features,
+    require(std::cmp_equal(out.shape(0), state_.n_vectors) && std::cmp_equal(out.shape(1), state_.n_features),
             "vectors: one row per support vector");
     for (std::int64_t b = 0; b < state_.n_vectors; ++b) {
       const float* values = state_.vectors + slot_offset(b, state_.n_features);
@@ -169,7 +170,7 @@ class BudgetedSGD {
     }
   }
   void copy_counts(Vector<float> counts, Vector<double> pasts) const {
-    require(static_cast<std::int64_t>(counts.size()) == state_.n_vectors && pasts.size() == counts.size(),
+    require(std::cmp_equal(counts.size(), state_.n_vectors) && pasts.size() == counts.size(),
             "counts: one per support vector");
     std::copy_n(state_.counts, counts.size(), counts.data());
     std::copy_n(state_.pasts, pasts.size(), pasts.data());
@@ -177,8 +178,7 @@ class BudgetedSGD {
   // Copies the stored squared distances; false if none are stored.
   bool copy_distances(Matrix<float> out) const {
     if (!state_.distances) return false;
-    require(static_cast<std::int64_t>(out.shape(0)) == state_.n_vectors && out.shape(1) == out.shape(0),
-            "distances: square");
+    require(std::cmp_equal(out.shape(0), state_.n_vectors) && out.shape(1) == out.shape(0), "distances: square");
     for (std::int64_t b = 0; b < state_.n_vectors; ++b)
       std::copy_n(state_.distances + b * state_.n_slots, out.shape(1), &out(b, 0));
     return true;
@@ -240,7 +240,7 @@ inline void budgeted_decision(const Rows& rows, Matrix<const float> vectors, Vec
   const RowsView& view = rows.view();
   const auto n = static_cast<std::int64_t>(vectors.shape(0)), d = static_cast<std::int64_t>(vectors.shape(1));
   require(d == view.n_features, "budgeted: rows and support vectors have different numbers of features");
-  require(coefficients.size() == vectors.shape(0) && static_cast<std::int64_t>(out.size()) == view.n_rows,
+  require(coefficients.size() == vectors.shape(0) && std::cmp_equal(out.size(), view.n_rows),
           "budgeted: one coefficient per support vector, one output per row");
   const std::int64_t n_slots = whole_blocks(std::max<std::int64_t>(n, 1));
   const auto size = static_cast<std::size_t>(n_slots);

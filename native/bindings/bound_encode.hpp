@@ -4,6 +4,7 @@
 #include <nanobind/stl/tuple.h>
 
 #include <tuple>
+#include <utility>
 
 #include "bindings/bound_source.hpp"
 #include "host/column_range.hpp"
@@ -17,12 +18,12 @@ inline void column_range(const Source& source, Vector<double> minimum, Vector<do
   const SourceView& view = source.view();
   const auto n = static_cast<std::size_t>(view.n_features);
   require(minimum.size() == n && maximum.size() == n && n_nonzero.size() == n, "range: one entry a feature");
-  require(static_cast<std::int64_t>(row_nonzero.size()) == view.n_rows, "range: one count a row");
+  require(std::cmp_equal(row_nonzero.size(), view.n_rows), "range: one count a row");
   find_range(view, {minimum.data(), maximum.data(), n_nonzero.data()}, row_nonzero.data(), n_threads);
 }
 
 inline void row_nonzero(const Source& source, Vector<std::int64_t> out, int n_threads) {
-  require(static_cast<std::int64_t>(out.size()) == source.view().n_rows, "count: one entry a row");
+  require(std::cmp_equal(out.size(), source.view().n_rows), "count: one entry a row");
   parallel_for(n_threads, source.view().n_rows, [&](std::int64_t begin, std::int64_t end) {
     RowReader reader(source.view());
     for (std::int64_t i = begin; i < end; ++i) {
@@ -38,8 +39,7 @@ inline std::tuple<double, double, bool> value_range(const Source& source, int n_
 }
 
 inline void check_source(const CodeMap& map, const SourceView& source) {
-  require(source.n_features == static_cast<std::int64_t>(map.n_features()),
-          "encode: as many features as the encoder has");
+  require(std::cmp_equal(source.n_features, map.n_features()), "encode: as many features as the encoder has");
 }
 
 // To one cell for each solver column. `out` must hold zeros, of which only the others are written over.
@@ -68,7 +68,7 @@ void encode_dense(const CodeMap& map, const Source& source, Matrix<Cell> out, in
 template <class MakeSink, class Encode, class Move>
 std::int64_t fill_in_parts(std::int64_t n_rows, Vector<std::int64_t> row_end, std::int64_t position,
                            std::int64_t capacity, int n_threads, MakeSink make_sink, Encode encode, Move move) {
-  require(static_cast<std::int64_t>(row_end.size()) == n_rows && position >= 0, "encode: one row end a row");
+  require(std::cmp_equal(row_end.size(), n_rows) && position >= 0, "encode: one row end a row");
   const std::int64_t n_parts = std::clamp<std::int64_t>(std::min<std::int64_t>(n_threads, n_rows), 1, 256);
   std::vector<std::int64_t> start(static_cast<std::size_t>(n_parts) + 1, position),
       end(static_cast<std::size_t>(n_parts));
@@ -147,8 +147,7 @@ inline void predict(const CodeMap& map, const Source& source, const Table& table
   check_source(map, rows);
   require(table.reads_codes_to(map.grid().last_code), "the table lacks a code that the encoder gives");
   const WeightsView view = weights_view(weights, intercepts, map.n_columns() * table.view().width);
-  require(static_cast<std::int64_t>(out.shape(0)) == rows.n_rows &&
-              static_cast<std::int64_t>(out.shape(1)) == view.n_problems,
+  require(std::cmp_equal(out.shape(0), rows.n_rows) && std::cmp_equal(out.shape(1), view.n_problems),
           "one row of output a row");
   const bool bytes = map.grid().last_code < 256;
   const bool narrow = map.n_columns() <= std::int64_t{1} << (bytes ? 24 : 16);

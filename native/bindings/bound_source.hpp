@@ -95,7 +95,7 @@ class CodeMap {
     require(offsets.size() == factors.size() && edges_.size() == levels.size(),
             "one factor an offset, one level an edge");
     require(edge_start_.empty() || (edge_start_.size() == offsets.size() + 1 && edge_start_.front() == 0 &&
-                                    edge_start_.back() == static_cast<std::int64_t>(edges_.size())),
+                                    std::cmp_equal(edge_start_.back(), edges_.size())),
             "edge_start must divide the edges among the features");
     for (std::size_t j = 1; j < edge_start_.size(); ++j)
       require(edge_start_[j - 1] < edge_start_[j], "edge_start: at least one edge a feature");
@@ -116,9 +116,9 @@ class CodeMap {
     const std::size_t n = n_features();
     require(kinds.size() == n && first.size() == n && missing.size() == n && level_start.size() == n + 1,
             "terms: one entry for each column");
-    require(n_columns >= static_cast<std::int64_t>(n) && level_start(0) == 0 &&
-                level_start(n) == static_cast<std::int64_t>(levels.size()),
-            "terms: level_start must divide the levels among the columns");
+    require(
+        std::cmp_greater_equal(n_columns, n) && level_start(0) == 0 && std::cmp_equal(level_start(n), levels.size()),
+        "terms: level_start must divide the levels among the columns");
     for (std::size_t j = 0; j < n; ++j)
       require(level_start(j) <= level_start(j + 1), "terms: level_start must not decrease");
     level_values_.assign(levels.data(), levels.data() + levels.size());

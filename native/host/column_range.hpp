@@ -20,8 +20,8 @@ struct ColumnRange {
 
 // Two doubles at a time, as every processor has them. Plain loops over minima do not vectorise: which zero or NaN they
 // end with would change.
-typedef double Double2 __attribute__((vector_size(16)));
-typedef std::int64_t Int2 __attribute__((vector_size(16)));
+using Double2 = double __attribute__((vector_size(16)));
+using Int2 = std::int64_t __attribute__((vector_size(16)));
 
 template <class T>
 void load(T& to, const void* from) {

@@ -69,7 +69,7 @@ struct GridView {
   unsigned code(float u) const {
     const std::int32_t bits = std::clamp(std::bit_cast<std::int32_t>(u), lowest, highest);
     unsigned c = first[(bits - lowest) >> (usual ? usual_shift : shift)];
-    const float clipped = std::bit_cast<float>(bits);
+    const auto clipped = std::bit_cast<float>(bits);
     for (unsigned step = 0; step < (usual ? 1 : steps); ++step) c += thresholds[c] <= clipped;
     return c;
   }
@@ -168,7 +168,7 @@ struct SparseSink {
   std::int64_t position;
   std::int64_t capacity;
   // Zeros are written and then overwritten, so that no branch depends on the data: there must be room for them too.
-  void begin_row(std::int64_t n) {
+  void begin_row(std::int64_t n) const {
     if (position + n > capacity)
       throw std::length_error("encode: more non-zeros than counted; did the data change meanwhile?");
   }

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <cstring>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 namespace kernline {
@@ -49,7 +50,8 @@ struct Half {
     const double mantissa = bits & 1023u;
     if (exponent == 0) return sign * mantissa * 0x1p-24;
     if (exponent == 31)
-      return mantissa ? std::bit_cast<double>(0x7ff8000000000000u) : sign * std::bit_cast<double>(0x7ff0000000000000u);
+      return mantissa != 0.0 ? std::bit_cast<double>(0x7ff8000000000000u)
+                             : sign * std::bit_cast<double>(0x7ff0000000000000u);
     return sign * (1024.0 + mantissa) * std::bit_cast<double>(static_cast<std::uint64_t>(exponent - 25 + 1023) << 52);
   }
 };
@@ -153,7 +155,7 @@ class RowReader {
 
   const double* converted(const std::byte* from, std::int64_t stride, std::int64_t n) {
     if (source_.type == Number::float64 && stride == sizeof(double)) return reinterpret_cast<const double*>(from);
-    if (static_cast<std::int64_t>(buffer_.size()) < n) buffer_.resize(static_cast<std::size_t>(n));
+    if (std::cmp_less(buffer_.size(), n)) buffer_.resize(static_cast<std::size_t>(n));
     with_number(source_.type, [&]<class T>(T) {
       if (stride == sizeof(T)) {
         const T* values = reinterpret_cast<const T*>(from);

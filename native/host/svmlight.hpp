@@ -172,11 +172,11 @@ class SvmlightPart {
 
   bool read_labels(const char*& p, const SvmlightOptions& options) {
     const std::string_view token(p, static_cast<std::size_t>(token_end(p) - p));
-    if (token.find(':') != token.npos) {
+    if (token.find(':') != std::string_view::npos) {
       return options.multilabel || fail("expected a label, found " + shown(token));  // a row may have no labels
     }
     if (!options.multilabel) {
-      if (token.find(',') != token.npos)
+      if (token.find(',') != std::string_view::npos)
         return fail("expected one label, found " + shown(token) + "; pass multilabel=True for several");
       if (!add_label(token)) return false;
     } else {
@@ -193,6 +193,7 @@ class SvmlightPart {
   bool add_label(std::string_view text) {
     if (text.empty()) return fail("expected a label between commas, found none");
     double value = 0.0;
+    // NOLINTNEXTLINE(bugprone-suspicious-stringview-data-usage): a delimiter follows the text in the line
     const char* const end = read_number(text.data(), value);
     const bool numeric =
         end == text.data() + text.size() && std::isfinite(value) && !(std::abs(value) >= 0x1p53 && is_digits(text));
@@ -277,7 +278,7 @@ class SvmlightPart {
     std::int64_t index = 0;
     double value = 0.0;
     const char* const index_end = read_whole(p, index);
-    const bool is_whole = colon > 0 && colon != token.npos && std::all_of(p, p + colon, is_digit);
+    const bool is_whole = colon > 0 && colon != std::string_view::npos && std::all_of(p, p + colon, is_digit);
     if (!is_whole || colon + 1 == token.size()) return fail("expected index:value, found " + shown(token));
     if (!index_end)
       return fail("index " + std::string(token.substr(0, std::min<std::size_t>(colon, 40))) + " is too large");

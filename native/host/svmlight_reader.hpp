@@ -10,6 +10,7 @@
 #include <limits>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "host/growing.hpp"
@@ -115,7 +116,7 @@ class SvmlightReader {
     make_room(cuts.back() - begin);
     parallel_for(static_cast<int>(place.size()), static_cast<std::int64_t>(place.size()),
                  [&](std::int64_t first, std::int64_t last) {
-                   for (auto k = static_cast<std::size_t>(first); k < static_cast<std::size_t>(last); ++k)
+                   for (auto k = static_cast<std::size_t>(first); std::cmp_less(k, last); ++k)
                      copy(parts_[k], place[k]);
                  });
     return cuts.back();

@@ -100,7 +100,7 @@ struct NodesTable {
   template <class Weight>
   void add(Weight* weights, const float* payload, Weight step) const {
     for (int r = 0; r < width(); ++r) {
-      const float* row = inverse + r * width();
+      const float* row = inverse + std::int64_t{r} * width();
       Weight sum = n_constant ? row[0] * constant : 0;
       for (int t = n_constant; t < width(); ++t) sum += row[t] * payload[1 + t - n_constant];
       weights[r] += step * sum;
@@ -185,7 +185,7 @@ inline void write_row(const Row& row, const Table& table, Weight* weights, Weigh
   const std::int64_t size = row.size();
   for (std::int64_t k = 0; k < size; ++k) {
     const auto cell = row.cell(k);
-    if (cell == 0) continue;  // psi(0) = 0
+    if (is_zero(cell)) continue;  // psi(0) = 0
     const std::int64_t column = row.column(k);
     table.add(weights + column * table.width(), cell, step * scales[column]);
   }
