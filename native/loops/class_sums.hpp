@@ -120,7 +120,7 @@ template <int lanes>
 struct Lanes {
   // GCC ignores this attribute of an alias declaration, because the size depends on a template parameter.
   typedef float Vector __attribute__((vector_size(4 * lanes)));  // NOLINT(modernize-use-using)
-  static_assert(sizeof(Vector) == 4 * lanes);
+  static_assert(sizeof(Vector) == sizeof(float[lanes]));
 };
 
 // Sums of `lanes * vectors` problems. Terms alternate between a few sets of sums, so that additions do not wait.
