@@ -13,7 +13,7 @@ help:
 	@echo "make test      run the linters and the tests"
 	@echo "make test-hard run every command 200 times, and the tests under hostile conditions; HARD_ROUNDS=n repeats"
 	@echo "make lint      run the linters only"
-	@echo "make format    format the Python code with ruff"
+	@echo "make format    format the Python and C++ code with ruff and clang-format"
 	@echo "make stubs     write the types of the core, src/kernline/_core.pyi, after a change to its bindings"
 	@echo "make bench     compare the speed with LinearSVC, LightGBM and EBM (set KERNLINE_DATA to the data folder)"
 	@echo "make docs      regenerate the measured pages in docs/"
@@ -34,14 +34,23 @@ install: $(VENV)/installed
 demo: install
 	@$(BIN)/python examples/demo.py
 
+CPP := $(wildcard native/*/*.hpp native/*/*.cpp tests/fuzz/*.cpp)
+# clang-tidy brings the headers of its compiler, and takes the standard library from the system. The loops are checked for one
+# instruction set only: the others compile the same code.
+TIDY_FLAGS = -std=c++20 -Inative -DKERNLINE_TARGET=baseline $(if $(filter x86_64,$(shell uname -m)),-DKERNLINE_X86) \
+  $(shell $(BIN)/python -c 'import nanobind, sysconfig; print("-isystem", nanobind.include_dir(), "-isystem", sysconfig.get_path("include"))')
 lint: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
+	$(BIN)/clang-format --dry-run --Werror $(CPP)
+	printf '%s\n' native/bindings/bindings.cpp native/loops/loops.cpp | \
+	  xargs -P 2 -I FILE $(BIN)/clang-tidy --quiet FILE -- $(TIDY_FLAGS)
 
 format: install
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+	$(BIN)/clang-format -i $(CPP)
 
 stubs: install
 	$(BIN)/python -m nanobind.stubgen -q -m kernline._core -o src/kernline/_core.pyi

@@ -303,6 +303,8 @@ def test_core_checks_what_it_is_given(histograms):
         core_solver(replace(problem, loss=Huber()), 0, True)
     with pytest.raises(ValueError, match="targets must be within"):
         core_solver(replace(problem, targets=np.full(problem.n_rows, np.nan)), 0, True)
+    with pytest.raises(ValueError, match="labels must be"):
+        core_solver(replace(problem, loss=losses.Hinge()), 0, True)
     with pytest.raises(ValueError, match="beta: not within the bounds"):
         core_solver(replace(problem, loss=losses.EpsilonInsensitive()), 0, True).set_beta(np.full(problem.n_rows, 1e9))
     with pytest.raises(ValueError, match="epsilon must be"):

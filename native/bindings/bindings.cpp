@@ -6,6 +6,7 @@
 #include <nanobind/stl/vector.h>
 
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bindings/bound_arrays.hpp"
@@ -29,7 +30,8 @@ void decision(const Rows& rows, const Table& table, Matrix<const float> weights,
   const RowsView& view = rows.view();
   table.check(rows);
   const WeightsView all = weights_view(weights, intercepts, view.n_features * table.view().width);
-  require(static_cast<std::int64_t>(out.shape(1)) == all.n_problems && static_cast<std::int64_t>(out.shape(0)) == view.n_rows, "one row of output per row");
+  require(std::cmp_equal(out.shape(1), all.n_problems) && std::cmp_equal(out.shape(0), view.n_rows),
+          "one row of output per row");
   parallel_for(n_threads, view.n_rows, [&](std::int64_t begin, std::int64_t end) {
     loops().decision(view, table.view(), all, begin, end, out.data() + begin * all.n_problems);
   });
@@ -45,7 +47,8 @@ GramKernel gram_kernel(const std::string& name, double p) {
 
 void gram_dense(const std::string& name, double p, Matrix<const double> x, Matrix<const double> x_companion,
                 Matrix<const double> y, Matrix<const double> y_companion, Matrix<double> out, int n_threads) {
-  require(x.shape(1) == y.shape(1) && x.size() == x_companion.size() && y.size() == y_companion.size(), "gram: shapes differ");
+  require(x.shape(1) == y.shape(1) && x.size() == x_companion.size() && y.size() == y_companion.size(),
+          "gram: shapes differ");
   require(out.shape(0) == x.shape(0) && out.shape(1) == y.shape(0), "gram: output of the wrong shape");
   const auto n_features = static_cast<std::int64_t>(x.shape(1));
   const DensePoints xs{static_cast<std::int64_t>(x.shape(0)), n_features, x.data(), x_companion.data()};
@@ -59,11 +62,20 @@ void gram_dense(const std::string& name, double p, Matrix<const double> x, Matri
 SparsePoints sparse_points(const Offsets& row_start, const Offsets& columns, const Vector<const double>& values,
                            const Vector<const double>& companions, std::int64_t n_features) {
   require(row_start.size() > 0 && row_start(0) == 0, "gram: indptr must begin with 0");
-  for (std::size_t i = 1; i < row_start.size(); ++i) require(row_start(i - 1) <= row_start(i), "gram: indptr must not decrease");
-  require(static_cast<std::size_t>(row_start(row_start.size() - 1)) <= values.size(), "gram: indptr runs past the data");
-  require(columns.size() == values.size() && companions.size() == values.size(), "gram: one column and one companion per value");
-  for (std::size_t k = 0; k < columns.size(); ++k) require(columns(k) >= 0 && columns(k) < n_features, "gram: a column index lies outside the shape");
-  return {static_cast<std::int64_t>(row_start.size()) - 1, n_features, row_start.data(), columns.data(), values.data(), companions.data()};
+  for (std::size_t i = 1; i < row_start.size(); ++i)
+    require(row_start(i - 1) <= row_start(i), "gram: indptr must not decrease");
+  require(static_cast<std::size_t>(row_start(row_start.size() - 1)) <= values.size(),
+          "gram: indptr runs past the data");
+  require(columns.size() == values.size() && companions.size() == values.size(),
+          "gram: one column and one companion per value");
+  for (std::size_t k = 0; k < columns.size(); ++k)
+    require(columns(k) >= 0 && columns(k) < n_features, "gram: a column index lies outside the shape");
+  return {static_cast<std::int64_t>(row_start.size()) - 1,
+          n_features,
+          row_start.data(),
+          columns.data(),
+          values.data(),
+          companions.data()};
 }
 
 void gram_sparse(const std::string& name, double p, std::int64_t n_features, Offsets x_start, Offsets x_columns,
@@ -71,7 +83,8 @@ void gram_sparse(const std::string& name, double p, std::int64_t n_features, Off
                  Vector<const double> y, Vector<const double> y_companion, Matrix<double> out, int n_threads) {
   const SparsePoints xs = sparse_points(x_start, x_columns, x, x_companion, n_features);
   const SparsePoints ys = sparse_points(y_start, y_columns, y, y_companion, n_features);
-  require(static_cast<std::int64_t>(out.shape(0)) == xs.n_rows && static_cast<std::int64_t>(out.shape(1)) == ys.n_rows, "gram: output of the wrong shape");
+  require(std::cmp_equal(out.shape(0), xs.n_rows) && std::cmp_equal(out.shape(1), ys.n_rows),
+          "gram: output of the wrong shape");
   const GramKernel kernel = gram_kernel(name, p);
   parallel_for(n_threads, xs.n_rows, [&](std::int64_t begin, std::int64_t end) {
     std::vector<double> scratch(static_cast<std::size_t>(2 * n_features), 0.0);
@@ -89,21 +102,28 @@ NB_MODULE(_core, m) {
 
   loops();  // reports an unavailable KERNLINE_TARGET when the module is imported
   m.def("target", [] { return loops().target; }, "The instruction set in use.");
-  m.def("targets", [] {
-          std::vector<std::string> names;
-          for (const Loops* runnable : runnable_loops()) names.emplace_back(runnable->target);
-          return names;
-        }, "The available instruction sets, the best last.");
+  m.def(
+      "targets",
+      [] {
+        std::vector<std::string> names;
+        for (const Loops* runnable : runnable_loops()) names.emplace_back(runnable->target);
+        return names;
+      },
+      "The available instruction sets, the best last.");
 
   nb::class_<Rows>(m, "Rows")
       .def_static("dense_codes", &Rows::dense_codes<std::uint8_t>, exact("codes"))
       .def_static("dense_codes", &Rows::dense_codes<std::uint16_t>, exact("codes"))
-      .def_static("packed", &Rows::packed<std::uint32_t>, exact("row_start"), exact("words"), "n_features"_a, "code_bits"_a)
-      .def_static("packed", &Rows::packed<std::uint64_t>, exact("row_start"), exact("words"), "n_features"_a, "code_bits"_a)
+      .def_static("packed", &Rows::packed<std::uint32_t>, exact("row_start"), exact("words"), "n_features"_a,
+                  "code_bits"_a)
+      .def_static("packed", &Rows::packed<std::uint64_t>, exact("row_start"), exact("words"), "n_features"_a,
+                  "code_bits"_a)
       .def_static("payload", &Rows::payload, exact("row_start"), exact("columns"), exact("payload"), "n_features"_a)
       .def_static("dense_values", &Rows::dense_values, exact("values"))
-      .def_static("sparse_values", &Rows::sparse_values<std::int32_t>, exact("row_start"), exact("columns"), exact("values"), "n_features"_a)
-      .def_static("sparse_values", &Rows::sparse_values<std::int64_t>, exact("row_start"), exact("columns"), exact("values"), "n_features"_a);
+      .def_static("sparse_values", &Rows::sparse_values<std::int32_t>, exact("row_start"), exact("columns"),
+                  exact("values"), "n_features"_a)
+      .def_static("sparse_values", &Rows::sparse_values<std::int64_t>, exact("row_start"), exact("columns"),
+                  exact("values"), "n_features"_a);
 
   nb::class_<Table>(m, "Table")
       .def_static("dense", &Table::dense, exact("rows"))
@@ -115,7 +135,8 @@ NB_MODULE(_core, m) {
 
   nb::class_<DualSolver>(m, "DualSolver")
       .def(nb::init<const Rows&, const Table&, const Table&, Vector<const float>, Vector<const double>,
-                    Vector<const double>, Vector<const double>, double, const std::string&, double, std::optional<Vector<const std::int32_t>>, std::uint64_t, bool>(),
+                    Vector<const double>, Vector<const double>, double, const std::string&, double,
+                    std::optional<Vector<const std::int32_t>>, std::uint64_t, bool>(),
            "rows"_a, "read"_a, "write"_a, exact("scales"), exact("targets"), exact("cost"), exact("curvature"),
            "intercept_square"_a, "loss"_a, "epsilon"_a, exact("members").none(), "seed"_a, "shuffle"_a)
       .def("sweep", &DualSolver::sweep, "seconds"_a, Release())
@@ -138,13 +159,19 @@ NB_MODULE(_core, m) {
       .def_prop_ro("loss_sum", [](const DualSolver& s) { return s.state().loss_sum; })
       .def_prop_ro("squared_norm", [](const DualSolver& s) { return s.state().squared_norm; });
 
-  m.def("decision", decision, "rows"_a, "table"_a, exact("weights"), exact("intercepts"), exact("out"), "n_threads"_a, Release());
-  m.def("read_members", read_members, "rows"_a, "table"_a, exact("weights"), exact("members"), exact("out"), "n_threads"_a, Release());
-  m.def("add_members", add_members, "rows"_a, "table"_a, exact("t"), exact("members"), exact("sums"), "n_threads"_a, Release());
-  m.def("add_image", add_image, "rows"_a, "table"_a, exact("weights"), exact("s"), exact("members"), exact("sums"), "n_threads"_a, Release());
-  m.def("gram_dense", gram_dense, "name"_a, "p"_a, exact("x"), exact("x_companion"), exact("y"), exact("y_companion"), exact("out"), "n_threads"_a, Release());
-  m.def("gram_sparse", gram_sparse, "name"_a, "p"_a, "n_features"_a, exact("x_start"), exact("x_columns"), exact("x"), exact("x_companion"),
-        exact("y_start"), exact("y_columns"), exact("y"), exact("y_companion"), exact("out"), "n_threads"_a, Release());
+  m.def("decision", decision, "rows"_a, "table"_a, exact("weights"), exact("intercepts"), exact("out"), "n_threads"_a,
+        Release());
+  m.def("read_members", read_members, "rows"_a, "table"_a, exact("weights"), exact("members"), exact("out"),
+        "n_threads"_a, Release());
+  m.def("add_members", add_members, "rows"_a, "table"_a, exact("t"), exact("members"), exact("sums"), "n_threads"_a,
+        Release());
+  m.def("add_image", add_image, "rows"_a, "table"_a, exact("weights"), exact("s"), exact("members"), exact("sums"),
+        "n_threads"_a, Release());
+  m.def("gram_dense", gram_dense, "name"_a, "p"_a, exact("x"), exact("x_companion"), exact("y"), exact("y_companion"),
+        exact("out"), "n_threads"_a, Release());
+  m.def("gram_sparse", gram_sparse, "name"_a, "p"_a, "n_features"_a, exact("x_start"), exact("x_columns"), exact("x"),
+        exact("x_companion"), exact("y_start"), exact("y_columns"), exact("y"), exact("y_companion"), exact("out"),
+        "n_threads"_a, Release());
 
   bind_encoding(m);
   bind_svmlight<float>(m, "SvmlightReader32");

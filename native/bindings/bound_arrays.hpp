@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <limits>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "views/views.hpp"
@@ -71,7 +72,8 @@ class Rows {
       largest = std::max(largest, words.data()[k]);
       largest_code = std::max(largest_code, words.data()[k] & code_mask);
     }
-    require(words.size() == 0 || static_cast<std::int64_t>(largest >> code_bits) < n_features, "packed rows: a column lies outside the data");
+    require(words.size() == 0 || static_cast<std::int64_t>(largest >> code_bits) < n_features,
+            "packed rows: a column lies outside the data");
     rows.largest_code_ = static_cast<unsigned>(largest_code);
     rows.cells_ = nb::ndarray<>(words);
     return rows;
@@ -101,7 +103,8 @@ class Rows {
 
   static Rows payload(Vector<const std::int64_t> row_start, Vector<const std::int32_t> columns,
                       Matrix<const float> payload, std::int64_t n_features) {
-    require(columns.size() == payload.shape(0) && payload.shape(1) > 0, "payload: one column and one payload a non-zero");
+    require(columns.size() == payload.shape(0) && payload.shape(1) > 0,
+            "payload: one column and one payload a non-zero");
     Rows rows(RowKind::payload, checked_row_count(row_start, columns.size()), n_features);
     rows.set_row_start(row_start);
     rows.view_.cells = payload.data();
@@ -118,12 +121,14 @@ class Rows {
 
  private:
   Rows(RowKind kind, std::size_t n_rows, std::size_t n_features)
-      : view_{kind, static_cast<std::int64_t>(n_rows), static_cast<std::int64_t>(n_features), nullptr, nullptr, nullptr, 0} {}
+      : view_{kind, static_cast<std::int64_t>(n_rows), static_cast<std::int64_t>(n_features), nullptr, nullptr, nullptr,
+              0} {}
 
   static std::size_t checked_row_count(const Vector<const std::int64_t>& row_start, std::size_t n_cells) {
     require(row_start.size() > 0 && row_start(0) == 0, "row_start must begin with 0");
-    for (std::size_t i = 1; i < row_start.size(); ++i) require(row_start(i - 1) <= row_start(i), "row_start must not decrease");
-    require(static_cast<std::size_t>(row_start(row_start.size() - 1)) <= n_cells, "row_start runs past the cells");
+    for (std::size_t i = 1; i < row_start.size(); ++i)
+      require(row_start(i - 1) <= row_start(i), "row_start must not decrease");
+    require(std::cmp_less_equal(row_start(row_start.size() - 1), n_cells), "row_start runs past the cells");
     return row_start.size() - 1;
   }
   template <class Index>
@@ -133,7 +138,8 @@ class Rows {
       smallest = std::min(smallest, columns.data()[k]);
       largest = std::max(largest, columns.data()[k]);
     }
-    require(columns.size() == 0 || (smallest >= 0 && largest < n_features), "sparse rows: a column lies outside the data");
+    require(columns.size() == 0 || (smallest >= 0 && largest < n_features),
+            "sparse rows: a column lies outside the data");
   }
   void set_row_start(const Vector<const std::int64_t>& row_start) {
     view_.row_start = row_start.data();
@@ -163,15 +169,16 @@ class Table {
     table.data_ = nb::ndarray<>(pairs);
     return table;
   }
-  static Table value() { return Table(TableForm::value, 1, 0); }
-  static Table square() { return Table(TableForm::square, 1, 0); }
+  static Table value() { return {TableForm::value, 1, 0}; }
+  static Table square() { return {TableForm::square, 1, 0}; }
   static Table powers(int width) {
     require(width >= 1, "powers: at least one");
-    return Table(TableForm::powers, width, 0);
+    return {TableForm::powers, width, 0};
   }
   // `data` is the constant entry of m followed by the matrix A, width x width.
   static Table nodes(Vector<const float> data, int width, bool first_is_constant) {
-    require(width >= 1 && data.size() == 1 + static_cast<std::size_t>(width) * static_cast<std::size_t>(width), "nodes: a constant and a square matrix");
+    require(width >= 1 && data.size() == 1 + static_cast<std::size_t>(width) * static_cast<std::size_t>(width),
+            "nodes: a constant and a square matrix");
     Table table(TableForm::nodes, width, 0);
     table.view_.shift = first_is_constant;
     table.view_.data = data.data();
@@ -193,13 +200,15 @@ class Table {
         break;
       case TableForm::value:
       case TableForm::square:
-        require(kind >= RowKind::dense_values && kind < RowKind::payload, "the table reads values, and the rows hold none");
+        require(kind >= RowKind::dense_values && kind < RowKind::payload,
+                "the table reads values, and the rows hold none");
         break;
       case TableForm::powers:
         require(kind == RowKind::payload, "the table reads payloads, and the rows hold none");
         break;
       case TableForm::nodes:
-        require(kind == RowKind::payload && rows.view().n_payload == 1 + view_.width - view_.shift, "the payload must be l and the kernel at the nodes");
+        require(kind == RowKind::payload && rows.view().n_payload == 1 + view_.width - view_.shift,
+                "the payload must be l and the kernel at the nodes");
         break;
     }
   }
@@ -213,8 +222,10 @@ class Table {
 };
 
 // `weights` is (slots + 1, stride): see WeightsView. The problems of a slot are padded to 1, 4 or a multiple of 8.
-inline WeightsView weights_view(const Matrix<const float>& weights, const Vector<const double>& intercepts, std::int64_t n_slots) {
-  const auto stride = static_cast<std::int64_t>(weights.shape(1)), n_problems = static_cast<std::int64_t>(intercepts.size());
+inline WeightsView weights_view(const Matrix<const float>& weights, const Vector<const double>& intercepts,
+                                std::int64_t n_slots) {
+  const auto stride = static_cast<std::int64_t>(weights.shape(1)),
+             n_problems = static_cast<std::int64_t>(intercepts.size());
   require(static_cast<std::int64_t>(weights.shape(0)) == n_slots + 1, "weights: width slots a feature and one more");
   require(n_problems >= 1 && n_problems <= stride, "one intercept a problem");
   require((stride == 1) || (stride % 4 == 0), "weights: the problems of a slot must be padded to a multiple of four");

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <cmath>
+#include <numbers>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bindings/bound_arrays.hpp"
@@ -16,12 +18,13 @@ inline std::int64_t whole_blocks(std::int64_t n) { return (n + block_slots - 1) 
 
 inline void check_values_only(const Rows& rows) {
   const RowKind kind = rows.view().kind;
-  require(kind == RowKind::dense_values || kind == RowKind::sparse_values32 || kind == RowKind::sparse_values64, "budgeted: the rows must hold values");
+  require(kind == RowKind::dense_values || kind == RowKind::sparse_values32 || kind == RowKind::sparse_values64,
+          "budgeted: the rows must hold values");
 }
 
 inline float exponent_of(double gamma) {
   require(gamma > 0.0 && gamma < 1e30, "gamma must be positive and within the range of float32");
-  return static_cast<float>(-gamma * 1.4426950408889634);
+  return static_cast<float>(-gamma * std::numbers::log2e);
 }
 
 inline std::int64_t slot_offset(std::int64_t slot, std::int64_t n_features) {
@@ -32,11 +35,11 @@ inline std::int64_t slot_offset(std::int64_t slot, std::int64_t n_features) {
 class MergeGrid {
  public:
   MergeGrid(Matrix<const float> h, Matrix<const float> loss) : h_(h), loss_(loss) {
-    require(h.shape(0) >= 2 && h.shape(0) <= 10000 && h.shape(0) == h.shape(1) && loss.shape(0) == h.shape(0) && loss.shape(1) == h.shape(0), "merge tables: square, of equal size, at most 10,000");
+    require(h.shape(0) >= 2 && h.shape(0) <= 10000 && h.shape(0) == h.shape(1) && loss.shape(0) == h.shape(0) &&
+                loss.shape(1) == h.shape(0),
+            "merge tables: square, of equal size, at most 10,000");
   }
-  MergeTables view() const {
-    return {static_cast<int>(h_.shape(0)), h_.data(), loss_.data()};
-  }
+  MergeTables view() const { return {static_cast<int>(h_.shape(0)), h_.data(), loss_.data()}; }
 
  private:
   Matrix<const float> h_, loss_;
@@ -55,7 +58,7 @@ class BudgetedSGD {
       : rows_(rows), signed_weights_(signed_weights), grid_(grid), state_(seed) {
     check_values_only(rows);
     const RowsView& view = rows_.view();
-    require(static_cast<std::int64_t>(signed_weights.size()) == view.n_rows, "one weight per row");
+    require(std::cmp_equal(signed_weights.size(), view.n_rows), "one weight per row");
     require(view.n_rows < (std::int64_t{1} << 31), "more than 2^31 rows: train on a subset");
     require(budget >= 2 && budget < (std::int64_t{1} << 31), "budget must be at least 2");
     require(C > 0.0 && std::isfinite(C), "C must be positive");
@@ -115,8 +118,10 @@ class BudgetedSGD {
   void resume(Matrix<const float> vectors, Vector<const float> counts, Vector<const double> pasts, double bias,
               double bias_past, double weight_sum, double average_norm, double n_seen, std::int64_t n_steps) {
     const std::size_t n = counts.size();
-    require(vectors.shape(0) == n && pasts.size() == n && static_cast<std::int64_t>(n) <= state_.budget, "resume: one count and one past per support vector, within the budget");
-    require(static_cast<std::int64_t>(vectors.shape(1)) == state_.n_features, "resume: support vectors with a different number of features");
+    require(vectors.shape(0) == n && pasts.size() == n && std::cmp_less_equal(n, state_.budget),
+            "resume: one count and one past per support vector, within the budget");
+    require(std::cmp_equal(vectors.shape(1), state_.n_features),
+            "resume: support vectors with a different number of features");
     require(n_steps >= 0 && state_.n_steps == 0 && n_seen >= 0.0, "resume: only before the first step");
     for (std::size_t b = 0; b < n; ++b) {
       float* values = state_.vectors + slot_offset(static_cast<std::int64_t>(b), state_.n_features);
@@ -157,22 +162,25 @@ class BudgetedSGD {
   void compare_searches() { state_.compare = true; }
 
   void copy_vectors(Matrix<float> out) const {
-    require(static_cast<std::int64_t>(out.shape(0)) == state_.n_vectors && static_cast<std::int64_t>(out.shape(1)) == state_.n_features, "vectors: one row per support vector");
+    require(std::cmp_equal(out.shape(0), state_.n_vectors) && std::cmp_equal(out.shape(1), state_.n_features),
+            "vectors: one row per support vector");
     for (std::int64_t b = 0; b < state_.n_vectors; ++b) {
       const float* values = state_.vectors + slot_offset(b, state_.n_features);
       for (std::int64_t j = 0; j < state_.n_features; ++j) out(b, j) = state_.shrinks[b] * values[j * block_slots];
     }
   }
   void copy_counts(Vector<float> counts, Vector<double> pasts) const {
-    require(static_cast<std::int64_t>(counts.size()) == state_.n_vectors && pasts.size() == counts.size(), "counts: one per support vector");
+    require(std::cmp_equal(counts.size(), state_.n_vectors) && pasts.size() == counts.size(),
+            "counts: one per support vector");
     std::copy_n(state_.counts, counts.size(), counts.data());
     std::copy_n(state_.pasts, pasts.size(), pasts.data());
   }
   // Copies the stored squared distances; false if none are stored.
   bool copy_distances(Matrix<float> out) const {
     if (!state_.distances) return false;
-    require(static_cast<std::int64_t>(out.shape(0)) == state_.n_vectors && out.shape(1) == out.shape(0), "distances: square");
-    for (std::int64_t b = 0; b < state_.n_vectors; ++b) std::copy_n(state_.distances + b * state_.n_slots, out.shape(1), &out(b, 0));
+    require(std::cmp_equal(out.shape(0), state_.n_vectors) && out.shape(1) == out.shape(0), "distances: square");
+    for (std::int64_t b = 0; b < state_.n_vectors; ++b)
+      std::copy_n(state_.distances + b * state_.n_slots, out.shape(1), &out(b, 0));
     return true;
   }
   const BudgetState& state() const { return state_; }
@@ -196,10 +204,12 @@ class BudgetedSGD {
   // kernel matrix for projection.
   void choose_memory() {
     bool smaller = false;
-    for (std::int64_t b = 0; b < state_.n_vectors; ++b) smaller = smaller || std::abs(state_.counts[b]) < static_cast<float>(largest_weight_);
+    for (std::int64_t b = 0; b < state_.n_vectors; ++b)
+      smaller = smaller || std::abs(state_.counts[b]) < static_cast<float>(largest_weight_);
     state_.newest_is_least = !unequal_ && !smaller;
     const auto n = static_cast<std::size_t>(state_.n_slots);
-    if (state_.maintenance == Maintenance::merge && !state_.newest_is_least && !state_.published && distances_.empty()) {
+    if (state_.maintenance == Maintenance::merge && !state_.newest_is_least && !state_.published &&
+        distances_.empty()) {
       distances_.assign(n * n, 0.0f);
       state_.distances = distances_.data();
     }
@@ -224,13 +234,14 @@ class BudgetedSGD {
 };
 
 // f(x_i) - intercept of one model.
-inline void budgeted_decision(const Rows& rows, Matrix<const float> vectors, Vector<const float> coefficients, double gamma,
-                              Vector<double> out, int n_threads) {
+inline void budgeted_decision(const Rows& rows, Matrix<const float> vectors, Vector<const float> coefficients,
+                              double gamma, Vector<double> out, int n_threads) {
   check_values_only(rows);
   const RowsView& view = rows.view();
   const auto n = static_cast<std::int64_t>(vectors.shape(0)), d = static_cast<std::int64_t>(vectors.shape(1));
   require(d == view.n_features, "budgeted: rows and support vectors have different numbers of features");
-  require(coefficients.size() == vectors.shape(0) && static_cast<std::int64_t>(out.size()) == view.n_rows, "budgeted: one coefficient per support vector, one output per row");
+  require(coefficients.size() == vectors.shape(0) && std::cmp_equal(out.size(), view.n_rows),
+          "budgeted: one coefficient per support vector, one output per row");
   const std::int64_t n_slots = whole_blocks(std::max<std::int64_t>(n, 1));
   const auto size = static_cast<std::size_t>(n_slots);
   AlignedFloats blocks = aligned_zeros(size * static_cast<std::size_t>(d)), counts = aligned_zeros(size);
@@ -258,8 +269,8 @@ inline void bind_budgeted(nb::module_& m) {
   nb::class_<MergeGrid>(m, "MergeGrid")
       .def(nb::init<Matrix<const float>, Matrix<const float>>(), exact("h"), exact("loss"));
   nb::class_<BudgetedSGD>(m, "BudgetedSGD")
-      .def(nb::init<const Rows&, Vector<const double>, const MergeGrid&, double, double, std::int64_t, const std::string&,
-                    const std::string&, bool, bool, std::uint64_t, bool>(),
+      .def(nb::init<const Rows&, Vector<const double>, const MergeGrid&, double, double, std::int64_t,
+                    const std::string&, const std::string&, bool, bool, std::uint64_t, bool>(),
            "rows"_a, exact("signed_weights"), "grid"_a, "gamma"_a, "C"_a, "budget"_a, "search"_a, "maintenance"_a,
            "intercept"_a, "published"_a, "seed"_a, "shuffle"_a)
       .def("resume", &BudgetedSGD::resume, exact("vectors"), exact("counts"), exact("pasts"), "bias"_a, "bias_past"_a,
@@ -292,8 +303,8 @@ inline void bind_budgeted(nb::module_& m) {
         const BudgetState& state = s.state();
         return nb::make_tuple(state.n_compared, state.n_equal, state.least_loss, state.loss_gss, state.loss_lookup);
       });
-  m.def("budgeted_decision", budgeted_decision, "rows"_a, exact("vectors"), exact("coefficients"), "gamma"_a, exact("out"),
-        "n_threads"_a, Release());
+  m.def("budgeted_decision", budgeted_decision, "rows"_a, exact("vectors"), exact("coefficients"), "gamma"_a,
+        exact("out"), "n_threads"_a, Release());
 }
 
 }  // namespace kernline

@@ -4,6 +4,7 @@
 #include <nanobind/stl/tuple.h>
 
 #include <tuple>
+#include <utility>
 
 #include "bindings/bound_source.hpp"
 #include "host/column_range.hpp"
@@ -17,12 +18,12 @@ inline void column_range(const Source& source, Vector<double> minimum, Vector<do
   const SourceView& view = source.view();
   const auto n = static_cast<std::size_t>(view.n_features);
   require(minimum.size() == n && maximum.size() == n && n_nonzero.size() == n, "range: one entry a feature");
-  require(static_cast<std::int64_t>(row_nonzero.size()) == view.n_rows, "range: one count a row");
+  require(std::cmp_equal(row_nonzero.size(), view.n_rows), "range: one count a row");
   find_range(view, {minimum.data(), maximum.data(), n_nonzero.data()}, row_nonzero.data(), n_threads);
 }
 
 inline void row_nonzero(const Source& source, Vector<std::int64_t> out, int n_threads) {
-  require(static_cast<std::int64_t>(out.size()) == source.view().n_rows, "count: one entry a row");
+  require(std::cmp_equal(out.size(), source.view().n_rows), "count: one entry a row");
   parallel_for(n_threads, source.view().n_rows, [&](std::int64_t begin, std::int64_t end) {
     RowReader reader(source.view());
     for (std::int64_t i = begin; i < end; ++i) {
@@ -38,7 +39,7 @@ inline std::tuple<double, double, bool> value_range(const Source& source, int n_
 }
 
 inline void check_source(const CodeMap& map, const SourceView& source) {
-  require(source.n_features == static_cast<std::int64_t>(map.n_features()), "encode: as many features as the encoder has");
+  require(std::cmp_equal(source.n_features, map.n_features()), "encode: as many features as the encoder has");
 }
 
 // To one cell for each solver column. `out` must hold zeros, of which only the others are written over.
@@ -46,7 +47,9 @@ template <class Cell>
 void encode_dense(const CodeMap& map, const Source& source, Matrix<Cell> out, int n_threads) {
   const SourceView& view = source.view();
   check_source(map, view);
-  require(static_cast<std::int64_t>(out.shape(0)) == view.n_rows && static_cast<std::int64_t>(out.shape(1)) == map.n_columns(), "encode: shapes differ");
+  require(static_cast<std::int64_t>(out.shape(0)) == view.n_rows &&
+              static_cast<std::int64_t>(out.shape(1)) == map.n_columns(),
+          "encode: shapes differ");
   constexpr bool values = std::is_same_v<Cell, float>;
   require(values || map.grid().last_code <= std::numeric_limits<Cell>::max(), "encode: the codes need a wider type");
   parallel_for(n_threads, view.n_rows, [&](std::int64_t begin, std::int64_t end) {
@@ -63,11 +66,12 @@ void encode_dense(const CodeMap& map, const Source& source, Matrix<Cell> out, in
 // have and goes with the place where it ends. Threads begin where so many cells would put them; should zeros have been
 // left out, the parts are then moved together.
 template <class MakeSink, class Encode, class Move>
-std::int64_t fill_in_parts(std::int64_t n_rows, Vector<std::int64_t> row_end, std::int64_t position, std::int64_t capacity,
-                           int n_threads, MakeSink make_sink, Encode encode, Move move) {
-  require(static_cast<std::int64_t>(row_end.size()) == n_rows && position >= 0, "encode: one row end a row");
+std::int64_t fill_in_parts(std::int64_t n_rows, Vector<std::int64_t> row_end, std::int64_t position,
+                           std::int64_t capacity, int n_threads, MakeSink make_sink, Encode encode, Move move) {
+  require(std::cmp_equal(row_end.size(), n_rows) && position >= 0, "encode: one row end a row");
   const std::int64_t n_parts = std::clamp<std::int64_t>(std::min<std::int64_t>(n_threads, n_rows), 1, 256);
-  std::vector<std::int64_t> start(static_cast<std::size_t>(n_parts) + 1, position), end(static_cast<std::size_t>(n_parts));
+  std::vector<std::int64_t> start(static_cast<std::size_t>(n_parts) + 1, position),
+      end(static_cast<std::size_t>(n_parts));
   const auto first_row = [&](std::int64_t part) { return n_rows * part / n_parts; };
   for (std::int64_t part = 0; part < n_parts; ++part) {
     auto& next = start[static_cast<std::size_t>(part) + 1] = start[static_cast<std::size_t>(part)];
@@ -103,15 +107,19 @@ std::int64_t encode_packed(const CodeMap& map, const Source& source, Vector<Word
                            std::int64_t position, int n_threads) {
   check_source(map, source.view());
   require(map.grid().last_code < (1u << code_bits), "encode: the codes need more bits");
-  require(map.n_columns() <= std::int64_t{1} << (std::min<int>(8 * sizeof(Word), 62) - code_bits), "encode: more columns than a word holds");
+  require(map.n_columns() <= std::int64_t{1} << (std::min<int>(8 * sizeof(Word), 62) - code_bits),
+          "encode: more columns than a word holds");
   using Sink = PackedSink<Word, code_bits>;
   return fill_in_parts(
       source.view().n_rows, row_end, position, static_cast<std::int64_t>(words.size()), n_threads,
       [&](const SparseSink& sink) { return Sink{sink, words.data()}; },
       [&](Sink& sink, std::int64_t begin, std::int64_t end) {
-        with_codes(map.grid(), [&](auto to_code) { encode_rows(source.view(), map.transform(), to_code, sink, begin, end); });
+        with_codes(map.grid(),
+                   [&](auto to_code) { encode_rows(source.view(), map.transform(), to_code, sink, begin, end); });
       },
-      [&](std::int64_t to, std::int64_t from, std::int64_t n) { std::copy_n(words.data() + from, n, words.data() + to); });
+      [&](std::int64_t to, std::int64_t from, std::int64_t n) {
+        std::copy_n(words.data() + from, n, words.data() + to);
+      });
 }
 
 template <class Index>
@@ -139,12 +147,14 @@ inline void predict(const CodeMap& map, const Source& source, const Table& table
   check_source(map, rows);
   require(table.reads_codes_to(map.grid().last_code), "the table lacks a code that the encoder gives");
   const WeightsView view = weights_view(weights, intercepts, map.n_columns() * table.view().width);
-  require(static_cast<std::int64_t>(out.shape(0)) == rows.n_rows && static_cast<std::int64_t>(out.shape(1)) == view.n_problems, "one row of output a row");
+  require(std::cmp_equal(out.shape(0), rows.n_rows) && std::cmp_equal(out.shape(1), view.n_problems),
+          "one row of output a row");
   const bool bytes = map.grid().last_code < 256;
   const bool narrow = map.n_columns() <= std::int64_t{1} << (bytes ? 24 : 16);
   parallel_for(n_threads, rows.n_rows, [&](std::int64_t begin, std::int64_t end) {
     const auto run = [&]<class Word, int code_bits>(RowKind kind) {
-      predict_codes<Word, code_bits>(rows, map.transform(), map.grid(), kind, table.view(), view, begin, end, out.data());
+      predict_codes<Word, code_bits>(rows, map.transform(), map.grid(), kind, table.view(), view, begin, end,
+                                     out.data());
     };
     if (!narrow) return run.template operator()<std::uint64_t, 16>(RowKind::packed64_code16);
     if (bytes) return run.template operator()<std::uint32_t, 8>(RowKind::packed32_code8);
@@ -158,23 +168,33 @@ inline void bind_encoding(nb::module_& m) {
 
   nb::class_<Source>(m, "Source")
       .def_static("dense", &Source::dense, exact("x"))
-      .def_static("csr", &Source::csr<std::int32_t>, exact("row_start"), exact("columns"), exact("values"), "n_features"_a)
-      .def_static("csr", &Source::csr<std::int64_t>, exact("row_start"), exact("columns"), exact("values"), "n_features"_a);
+      .def_static("csr", &Source::csr<std::int32_t>, exact("row_start"), exact("columns"), exact("values"),
+                  "n_features"_a)
+      .def_static("csr", &Source::csr<std::int64_t>, exact("row_start"), exact("columns"), exact("values"),
+                  "n_features"_a);
 
   nb::class_<CodeMap>(m, "CodeMap")
-      .def(nb::init<Vector<const float>, Vector<const double>, Vector<const double>, Offsets, Vector<const double>, Vector<const double>, bool, bool>(),
-           exact("thresholds"), exact("offsets"), exact("factors"), exact("edge_start"), exact("edges"), exact("levels"), "clip"_a, "keeps_zeros"_a)
-      .def("set_terms", &CodeMap::set_terms, exact("kinds"), exact("first"), exact("level_start"), exact("levels"), exact("missing"), "n_columns"_a);
+      .def(nb::init<Vector<const float>, Vector<const double>, Vector<const double>, Offsets, Vector<const double>,
+                    Vector<const double>, bool, bool>(),
+           exact("thresholds"), exact("offsets"), exact("factors"), exact("edge_start"), exact("edges"),
+           exact("levels"), "clip"_a, "keeps_zeros"_a)
+      .def("set_terms", &CodeMap::set_terms, exact("kinds"), exact("first"), exact("level_start"), exact("levels"),
+           exact("missing"), "n_columns"_a);
 
-  m.def("column_range", column_range, "source"_a, exact("minimum"), exact("maximum"), exact("n_nonzero"), exact("row_nonzero"), "n_threads"_a, Release());
+  m.def("column_range", column_range, "source"_a, exact("minimum"), exact("maximum"), exact("n_nonzero"),
+        exact("row_nonzero"), "n_threads"_a, Release());
   m.def("row_nonzero", row_nonzero, "source"_a, exact("out"), "n_threads"_a, Release());
-  m.def("value_range", [](const Source& source, int n_threads) {
-          std::tuple<double, double, bool> found;
-          nb::gil_scoped_release release;
-          found = value_range(source, n_threads);
-          return found;
-        }, "source"_a, "n_threads"_a);
-  m.def("predict", predict, "map"_a, "source"_a, "table"_a, exact("weights"), exact("intercepts"), exact("out"), "n_threads"_a, Release());
+  m.def(
+      "value_range",
+      [](const Source& source, int n_threads) {
+        std::tuple<double, double, bool> found;
+        nb::gil_scoped_release release;
+        found = value_range(source, n_threads);
+        return found;
+      },
+      "source"_a, "n_threads"_a);
+  m.def("predict", predict, "map"_a, "source"_a, "table"_a, exact("weights"), exact("intercepts"), exact("out"),
+        "n_threads"_a, Release());
 
   const auto bind_dense = [&]<class Cell>(Cell) {
     m.def("encode", encode_dense<Cell>, "map"_a, "source"_a, exact("out"), "n_threads"_a, Release());
@@ -183,18 +203,23 @@ inline void bind_encoding(nb::module_& m) {
   bind_dense(std::uint16_t{});
   bind_dense(float{});
   const auto bind_packed = [&]<class Word>(Word) {
-    m.def("encode", [](const CodeMap& map, const Source& source, Vector<Word> words, Vector<std::int64_t> row_end, std::int64_t position, int code_bits, int n_threads) {
-            require(code_bits == 16 || (code_bits == 8 && sizeof(Word) == 4), "encode: 8 or 16 bits a code");
-            if constexpr (sizeof(Word) == 4) {
-              if (code_bits == 8) return encode_packed<Word, 8>(map, source, words, row_end, position, n_threads);
-            }
-            return encode_packed<Word, 16>(map, source, words, row_end, position, n_threads);
-          }, "map"_a, "source"_a, exact("words"), exact("row_end"), "position"_a, "code_bits"_a, "n_threads"_a, Release());
+    m.def(
+        "encode",
+        [](const CodeMap& map, const Source& source, Vector<Word> words, Vector<std::int64_t> row_end,
+           std::int64_t position, int code_bits, int n_threads) {
+          require(code_bits == 16 || (code_bits == 8 && sizeof(Word) == 4), "encode: 8 or 16 bits a code");
+          if constexpr (sizeof(Word) == 4) {
+            if (code_bits == 8) return encode_packed<Word, 8>(map, source, words, row_end, position, n_threads);
+          }
+          return encode_packed<Word, 16>(map, source, words, row_end, position, n_threads);
+        },
+        "map"_a, "source"_a, exact("words"), exact("row_end"), "position"_a, "code_bits"_a, "n_threads"_a, Release());
   };
   bind_packed(std::uint32_t{});
   bind_packed(std::uint64_t{});
   const auto bind_values = [&]<class Index>(Index) {
-    m.def("encode", encode_sparse_values<Index>, "map"_a, "source"_a, exact("values"), exact("columns"), exact("row_end"), "position"_a, "n_threads"_a, Release());
+    m.def("encode", encode_sparse_values<Index>, "map"_a, "source"_a, exact("values"), exact("columns"),
+          exact("row_end"), "position"_a, "n_threads"_a, Release());
   };
   bind_values(std::int32_t{});
   bind_values(std::int64_t{});

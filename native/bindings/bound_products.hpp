@@ -15,7 +15,8 @@ inline void read_members(const Rows& rows, const Table& table, Vector<const floa
   const RowsView& view = rows.view();
   table.check(rows);
   check_members(members, view.n_rows);
-  require(static_cast<std::int64_t>(weights.size()) == view.n_features * table.view().width + 1, "weights: width floats per feature and one more");
+  require(static_cast<std::int64_t>(weights.size()) == view.n_features * table.view().width + 1,
+          "weights: width floats per feature and one more");
   require(out.size() == members.size(), "one number per row of the list");
   parallel_for(n_threads, static_cast<std::int64_t>(members.size()), [&](std::int64_t begin, std::int64_t end) {
     loops().read_members(view, table.view(), weights.data(), members.data() + begin, end - begin, out.data() + begin);
@@ -32,13 +33,14 @@ void add_in_parts(std::int64_t n, Vector<double> sums, std::int64_t rows_a_part,
   const std::int64_t affordable = (std::int64_t{1} << 22) / static_cast<std::int64_t>(sums.size());
   const std::int64_t n_parts = std::clamp<std::int64_t>(std::min(n / rows_a_part, affordable), 1, most_parts);
   std::vector<std::vector<Sum>> partial(static_cast<std::size_t>(n_parts));
-  parallel_for(std::min<int>(n_threads, static_cast<int>(n_parts)), n_parts, [&](std::int64_t first, std::int64_t last) {
-    for (std::int64_t part = first; part < last; ++part) {
-      auto& into = partial[static_cast<std::size_t>(part)];
-      into.assign(sums.size(), Sum{0});
-      add(n * part / n_parts, n * (part + 1) / n_parts, into.data(), part);
-    }
-  });
+  parallel_for(std::min<int>(n_threads, static_cast<int>(n_parts)), n_parts,
+               [&](std::int64_t first, std::int64_t last) {
+                 for (std::int64_t part = first; part < last; ++part) {
+                   auto& into = partial[static_cast<std::size_t>(part)];
+                   into.assign(sums.size(), Sum{0});
+                   add(n * part / n_parts, n * (part + 1) / n_parts, into.data(), part);
+                 }
+               });
   for (const auto& part : partial) {
     for (std::size_t k = 0; k < sums.size(); ++k) sums.data()[k] += part[k];
   }
@@ -48,29 +50,36 @@ inline void check_sums(const Rows& rows, const Table& table, const Vector<const 
                        const Vector<double>& sums) {
   table.check(rows);
   check_members(members, rows.view().n_rows);
-  require(table.view().form != TableForm::powers && table.view().form != TableForm::square, "tables of this form cannot be added up");
-  require(static_cast<std::int64_t>(sums.size()) == rows.view().n_features * table.view().width + 1, "sums: width numbers per feature and one more");
+  require(table.view().form != TableForm::powers && table.view().form != TableForm::square,
+          "tables of this form cannot be added up");
+  require(static_cast<std::int64_t>(sums.size()) == rows.view().n_features * table.view().width + 1,
+          "sums: width numbers per feature and one more");
 }
 
-inline void add_members(const Rows& rows, const Table& table, Vector<const double> t, Vector<const std::int32_t> members,
-                        Vector<double> sums, int n_threads) {
+inline void add_members(const Rows& rows, const Table& table, Vector<const double> t,
+                        Vector<const std::int32_t> members, Vector<double> sums, int n_threads) {
   check_sums(rows, table, members, sums);
   require(t.size() == members.size(), "one number per row of the list");
-  add_in_parts<double>(static_cast<std::int64_t>(members.size()), sums, 4096, n_threads, [&](std::int64_t begin, std::int64_t end, double* into, std::int64_t) {
-    loops().add_members(rows.view(), table.view(), t.data() + begin, members.data() + begin, end - begin, into);
-  });
+  add_in_parts<double>(static_cast<std::int64_t>(members.size()), sums, 4096, n_threads,
+                       [&](std::int64_t begin, std::int64_t end, double* into, std::int64_t) {
+                         loops().add_members(rows.view(), table.view(), t.data() + begin, members.data() + begin,
+                                             end - begin, into);
+                       });
 }
 
 // The last entries of `weights` and `sums` belong to the intercept.
 inline void add_image(const Rows& rows, const Table& table, Vector<const float> weights, Vector<const float> s,
                       Vector<const std::int32_t> members, Vector<double> sums, int n_threads) {
   check_sums(rows, table, members, sums);
-  require(weights.size() == sums.size() && s.size() == members.size(), "one weight per sum, one factor per row of the list");
+  require(weights.size() == sums.size() && s.size() == members.size(),
+          "one weight per sum, one factor per row of the list");
   double totals[most_parts] = {};
-  add_in_parts<float>(static_cast<std::int64_t>(members.size()), sums, 512, n_threads, [&](std::int64_t begin, std::int64_t end, float* into, std::int64_t part) {
-    totals[part] = loops().add_image(rows.view(), table.view(), weights.data(), weights.data()[weights.size() - 1],
-                                     s.data() + begin, members.data() + begin, end - begin, into);
-  });
+  add_in_parts<float>(static_cast<std::int64_t>(members.size()), sums, 512, n_threads,
+                      [&](std::int64_t begin, std::int64_t end, float* into, std::int64_t part) {
+                        totals[part] = loops().add_image(rows.view(), table.view(), weights.data(),
+                                                         weights.data()[weights.size() - 1], s.data() + begin,
+                                                         members.data() + begin, end - begin, into);
+                      });
   for (const double total : totals) sums.data()[sums.size() - 1] += total;
 }
 

@@ -37,17 +37,23 @@ inline LossKind loss_kind(const std::string& name) {
   throw std::invalid_argument("the core has no loss named " + name);
 }
 
+inline bool predicts_labels(LossKind kind) {
+  return kind == LossKind::hinge || kind == LossKind::squared_hinge || kind == LossKind::logistic;
+}
+
 // The state of one problem. Each call runs for at most `seconds`, without the GIL.
 class DualSolver {
  public:
   DualSolver(const Rows& rows, const Table& read, const Table& write, Vector<const float> scales,
              Vector<const double> targets, Vector<const double> cost, Vector<const double> curvature,
-             double intercept_square, const std::string& loss, double epsilon, std::optional<Vector<const std::int32_t>> members, std::uint64_t seed, bool shuffle)
+             double intercept_square, const std::string& loss, double epsilon,
+             std::optional<Vector<const std::int32_t>> members, std::uint64_t seed, bool shuffle)
       : rows_(rows),
         method_{read.view(), write.view()},
         read_(read),
         write_(write),
         scales_(scales),
+        targets_(targets),
         members_(members),
         state_(seed, shuffle, {loss_kind(loss), epsilon}, static_cast<float>(intercept_square)) {
     const RowsView& view = rows_.view();
@@ -58,17 +64,22 @@ class DualSolver {
     require(read.view().width == write.view().width, "read and write tables must have the same width");
     require(is_method(read.view().form, write.view().form), "no method has this pair of read and write tables");
     require(scales.size() == static_cast<std::size_t>(view.n_features), "one scale per feature");
-    require(targets.size() == n && cost.size() == n && curvature.size() == n, "one target, one cost and one curvature per row");
+    require(targets.size() == n && cost.size() == n && curvature.size() == n,
+            "one target, one cost and one curvature per row");
     require(std::isfinite(epsilon) && epsilon >= 0.0, "epsilon must be a finite number, 0 or more");
     require(n < (std::size_t{1} << 31), "more than 2^31 rows: train on a subset");
 
     coordinates_.resize(n);
     order_.resize(n);
     rests_.resize(n);
+    const bool labels = predicts_labels(state_.loss.kind);
     for (std::size_t i = 0; i < n; ++i) {
-      require(cost(i) >= 1e-35 && cost(i) <= 1e35 && curvature(i) >= 0.0 && curvature(i) <= 1e35, "costs and curvatures must be within the range of float32");
-      require(std::abs(targets(i)) <= 1e35, "targets must be within the range of float32");
-      coordinates_[i] = {0.0, targets(i), static_cast<float>(curvature(i)), static_cast<float>(cost(i))};
+      require(cost(i) >= 1e-35 && cost(i) <= 1e35 && curvature(i) >= 0.0 && curvature(i) <= 1e35,
+              "costs and curvatures must be within the range of float32");
+      require(labels ? std::abs(targets(i)) == 1.0 : std::abs(targets(i)) <= 1e35,
+              labels ? "labels must be +1 or -1" : "targets must be within the range of float32");
+      const double signed_cost = labels ? targets(i) * cost(i) : cost(i);
+      coordinates_[i] = {0.0, static_cast<float>(curvature(i)), static_cast<float>(signed_cost)};
     }
     n_weights_ = static_cast<std::size_t>(view.n_features) * static_cast<std::size_t>(read.view().width);
     weights_ = aligned_zeros(n_weights_ + 1);
@@ -79,6 +90,7 @@ class DualSolver {
     state_.n_rows = state_.n_active = static_cast<std::int64_t>(n);
     state_.weights = weights_.get();
     state_.scales = scales_.data();
+    state_.targets = labels ? nullptr : targets_.data();
   }
   DualSolver(const DualSolver&) = delete;
 
@@ -171,6 +183,7 @@ class DualSolver {
   MethodView method_;
   Table read_, write_;
   Vector<const float> scales_;
+  Vector<const double> targets_;
   std::optional<Vector<const std::int32_t>> members_;
   DualState state_;
   std::vector<Coordinate> coordinates_;

@@ -26,8 +26,10 @@ class Source {
 
   // Rows that begin at row_start[i] of the columns and values, which may hold more rows than these.
   template <class Index>
-  static Source csr(Vector<const Index> row_start, Vector<const Index> columns, AnyArray values, std::int64_t n_features) {
-    require(values.ndim() == 1 && row_start.size() > 0 && columns.size() == values.size(), "sparse X: indptr, indices and data do not fit");
+  static Source csr(Vector<const Index> row_start, Vector<const Index> columns, AnyArray values,
+                    std::int64_t n_features) {
+    require(values.ndim() == 1 && row_start.size() > 0 && columns.size() == values.size(),
+            "sparse X: indptr, indices and data do not fit");
     Source source(values, static_cast<std::int64_t>(row_start.size()) - 1, n_features);
     source.view_.column_stride = values.stride(0) * static_cast<std::int64_t>(values.itemsize());
     source.view_.row_start = row_start.data();
@@ -43,7 +45,16 @@ class Source {
 
  private:
   Source(const AnyArray& values, std::int64_t n_rows, std::int64_t n_features)
-      : view_{number(values.dtype()), n_rows, n_features, static_cast<const std::byte*>(values.data()), 0, 0, nullptr, nullptr, false, 0},
+      : view_{number(values.dtype()),
+              n_rows,
+              n_features,
+              static_cast<const std::byte*>(values.data()),
+              0,
+              0,
+              nullptr,
+              nullptr,
+              false,
+              0},
         values_(values) {
     const auto place = reinterpret_cast<std::uintptr_t>(values.data());
     require(place % std::min<std::size_t>(values.itemsize(), alignof(double)) == 0, "X: the values must be aligned");
@@ -81,11 +92,13 @@ class CodeMap {
         clip_(clip),
         keeps_zeros_(keeps_zeros) {
     require(thresholds_.size() < 65536, "at most 65536 codes");
-    require(offsets.size() == factors.size() && edges_.size() == levels.size(), "one factor an offset, one level an edge");
+    require(offsets.size() == factors.size() && edges_.size() == levels.size(),
+            "one factor an offset, one level an edge");
     require(edge_start_.empty() || (edge_start_.size() == offsets.size() + 1 && edge_start_.front() == 0 &&
-                                    edge_start_.back() == static_cast<std::int64_t>(edges_.size())),
+                                    std::cmp_equal(edge_start_.back(), edges_.size())),
             "edge_start must divide the edges among the features");
-    for (std::size_t j = 1; j < edge_start_.size(); ++j) require(edge_start_[j - 1] < edge_start_[j], "edge_start: at least one edge a feature");
+    for (std::size_t j = 1; j < edge_start_.size(); ++j)
+      require(edge_start_[j - 1] < edge_start_[j], "edge_start: at least one edge a feature");
     require(std::is_sorted(thresholds_.begin(), thresholds_.end()), "thresholds must not decrease");
     for (float& threshold : thresholds_) threshold = std::max(threshold, std::bit_cast<float>(GridView::lowest + 1));
     for (std::size_t j = 0; j < offsets.size(); ++j) affine_.push_back({offsets(j), factors(j)});
@@ -101,18 +114,24 @@ class CodeMap {
   void set_terms(Vector<const std::uint8_t> kinds, Offsets first, Offsets level_start, Vector<const double> levels,
                  Offsets missing, std::int64_t n_columns) {
     const std::size_t n = n_features();
-    require(kinds.size() == n && first.size() == n && missing.size() == n && level_start.size() == n + 1, "terms: one entry for each column");
-    require(n_columns >= static_cast<std::int64_t>(n) && level_start(0) == 0 && level_start(n) == static_cast<std::int64_t>(levels.size()),
-            "terms: level_start must divide the levels among the columns");
-    for (std::size_t j = 0; j < n; ++j) require(level_start(j) <= level_start(j + 1), "terms: level_start must not decrease");
+    require(kinds.size() == n && first.size() == n && missing.size() == n && level_start.size() == n + 1,
+            "terms: one entry for each column");
+    require(
+        std::cmp_greater_equal(n_columns, n) && level_start(0) == 0 && std::cmp_equal(level_start(n), levels.size()),
+        "terms: level_start must divide the levels among the columns");
+    for (std::size_t j = 0; j < n; ++j)
+      require(level_start(j) <= level_start(j + 1), "terms: level_start must not decrease");
     level_values_.assign(levels.data(), levels.data() + levels.size());
     std::vector<ColumnTerm> terms;
     for (std::size_t j = 0; j < n; ++j) {
       const std::int64_t n_levels = level_start(j + 1) - level_start(j);
       require(kinds(j) <= static_cast<std::uint8_t>(ColumnKind::other), "terms: a kind that the core does not know");
-      require(first(j) >= 0 && first(j) <= n_columns - n_levels && missing(j) >= -1 && missing(j) < n_columns, "terms: a column lies outside the solver's");
+      require(first(j) >= 0 && first(j) <= n_columns - n_levels && missing(j) >= -1 && missing(j) < n_columns,
+              "terms: a column lies outside the solver's");
       const double* begin = level_values_.data() + level_start(j);
-      require(std::adjacent_find(begin, begin + n_levels, [](double a, double b) { return !(a < b); }) == begin + n_levels, "terms: levels must increase");
+      require(
+          std::adjacent_find(begin, begin + n_levels, [](double a, double b) { return !(a < b); }) == begin + n_levels,
+          "terms: levels must increase");
       terms.push_back({static_cast<ColumnKind>(kinds(j)), begin, begin + n_levels, first(j), missing(j)});
     }
     terms_ = std::move(terms);
@@ -124,15 +143,16 @@ class CodeMap {
   ToValue to_value() const { return {clip_}; }
   GridView grid() const { return {thresholds_.data(), first_.data(), last_code_, shift_, steps_}; }
   TransformView transform() const {
-    return {affine_.data(), edge_start_.empty() ? nullptr : edge_start_.data(), edges_.data(), levels_.data(), keeps_zeros_,
-            terms_.empty() ? nullptr : terms_.data(), n_columns_};
+    return {affine_.data(), edge_start_.empty() ? nullptr : edge_start_.data(), edges_.data(), levels_.data(),
+            keeps_zeros_,   terms_.empty() ? nullptr : terms_.data(),           n_columns_};
   }
 
  private:
   void join_levels(const Vector<const double>& levels) {
     for (std::size_t k = 0; k < edges_.size(); ++k) levels_.push_back({levels(k), 0.0});
     for (std::size_t j = 1; j < edge_start_.size(); ++j) {
-      for (auto k = static_cast<std::size_t>(edge_start_[j - 1]); k + 1 < static_cast<std::size_t>(edge_start_[j]); ++k) {
+      for (auto k = static_cast<std::size_t>(edge_start_[j - 1]); k + 1 < static_cast<std::size_t>(edge_start_[j]);
+           ++k) {
         const double slope = (levels(k + 1) - levels(k)) / (edges_[k + 1] - edges_[k]);
         levels_[k].slope = std::isfinite(slope) ? slope : 0.0;  // edges that nothing lies between
       }
@@ -146,7 +166,8 @@ class CodeMap {
       first_.assign(n_buckets, 0);
       for (std::size_t bucket = 0; bucket < n_buckets; ++bucket) {
         const auto low = std::bit_cast<float>(GridView::lowest + (static_cast<std::int32_t>(bucket) << shift_));
-        first_[bucket] = static_cast<std::uint16_t>(std::upper_bound(thresholds_.begin(), thresholds_.end(), low) - thresholds_.begin());
+        first_[bucket] = static_cast<std::uint16_t>(std::upper_bound(thresholds_.begin(), thresholds_.end(), low) -
+                                                    thresholds_.begin());
       }
       first_.back() = static_cast<std::uint16_t>(last_code_);  // of u >= 1
       steps_ = 0;

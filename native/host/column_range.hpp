@@ -20,8 +20,8 @@ struct ColumnRange {
 
 // Two doubles at a time, as every processor has them. Plain loops over minima do not vectorise: which zero or NaN they
 // end with would change.
-typedef double Double2 __attribute__((vector_size(16)));
-typedef std::int64_t Int2 __attribute__((vector_size(16)));
+using Double2 = double __attribute__((vector_size(16)));
+using Int2 = std::int64_t __attribute__((vector_size(16)));
 
 template <class T>
 void load(T& to, const void* from) {
@@ -165,7 +165,8 @@ inline ValueRange find_values(const SourceView& source, int n_threads) {
   std::vector<ValueRange> parts(static_cast<std::size_t>(n_parts));
   parallel_for(n_threads, n_parts, [&](std::int64_t first, std::int64_t last) {
     for (std::int64_t part = first; part < last; ++part) {
-      parts[static_cast<std::size_t>(part)] = find_values(source, source.n_rows * part / n_parts, source.n_rows * (part + 1) / n_parts);
+      parts[static_cast<std::size_t>(part)] =
+          find_values(source, source.n_rows * part / n_parts, source.n_rows * (part + 1) / n_parts);
     }
   });
   ValueRange found;

@@ -116,7 +116,7 @@ inline constexpr std::array<Reciprocal, most_decimals + 1> reciprocals = [] {
   std::uint64_t power = 1;
   for (std::size_t k = 1; k <= most_decimals; ++k) {
     power *= 5;
-    const int bits = std::bit_width(power);
+    const auto bits = static_cast<int>(std::bit_width(power));
     table[k] = {static_cast<std::uint64_t>((static_cast<unsigned __int128>(1) << (63 + bits)) / power), bits};
   }
   return table;
@@ -176,7 +176,8 @@ inline const char* read_number(const char* p, double& out) {
     value = static_cast<double>(mantissa);
     if (n_places > 0) value /= ten_to[n_places];
     if (n_places < 0) value *= ten_to[-n_places];
-  } else if (mantissa == 0 || n_places <= 0 || n_places > most_decimals || !divide_by_power(mantissa, n_places, value)) {
+  } else if (mantissa == 0 || n_places <= 0 || n_places > most_decimals ||
+             !divide_by_power(mantissa, n_places, value)) {
     return read_any_number(begin, out);
   }
   out = negative ? -value : value;

@@ -35,7 +35,9 @@ inline const Loops& choose_loops() {
     if (std::string(wanted) == loops->target) return *loops;
     names += (names.empty() ? "" : ", ") + std::string(loops->target);
   }
-  throw std::invalid_argument("KERNLINE_TARGET=" + std::string(wanted) + " is not available on this processor. Unset it to use the best, or choose one of: " + names + ".");
+  throw std::invalid_argument(
+      "KERNLINE_TARGET=" + std::string(wanted) +
+      " is not available on this processor. Unset it to use the best, or choose one of: " + names + ".");
 }
 
 inline const Loops& loops() {

@@ -35,8 +35,8 @@ struct ColumnTerm {
   ColumnKind kind;
   const double* levels_begin;  // of a category, in increasing order
   const double* levels_end;
-  std::int64_t first;          // solver column of the first level
-  std::int64_t missing;        // solver column of NaN; -1: NaN has no cell
+  std::int64_t first;    // solver column of the first level
+  std::int64_t missing;  // solver column of NaN; -1: NaN has no cell
 };
 
 struct TransformView {
@@ -44,18 +44,18 @@ struct TransformView {
   const std::int64_t* edge_start;  // null when affine
   const double* edges;
   const Level* levels;
-  bool keeps_zeros;                // zero has no cell in any column
-  const ColumnTerm* terms;         // null when all columns are numbers
-  std::int64_t n_columns;          // solver columns
+  bool keeps_zeros;         // zero has no cell in any column
+  const ColumnTerm* terms;  // null when all columns are numbers
+  std::int64_t n_columns;   // solver columns
 };
 
 // code(u) = number of thresholds <= u. `first` starts the search at the leading bits of the float, which grow with it;
 // from there `steps` comparisons are enough. No branch depends on u.
 struct GridView {
-  static constexpr std::int32_t lowest = 0x30000000;  // 2^-31: anything up to it counts as zero
+  static constexpr std::int32_t lowest = 0x30000000;   // 2^-31: anything up to it counts as zero
   static constexpr std::int32_t highest = 0x3f800000;  // 1
 
-  const float* thresholds;     // n_codes - 1 of them, above 2^-31, and infinity
+  const float* thresholds;  // n_codes - 1 of them, above 2^-31, and infinity
   const std::uint16_t* first;
   unsigned last_code;
   int shift;
@@ -69,7 +69,7 @@ struct GridView {
   unsigned code(float u) const {
     const std::int32_t bits = std::clamp(std::bit_cast<std::int32_t>(u), lowest, highest);
     unsigned c = first[(bits - lowest) >> (usual ? usual_shift : shift)];
-    const float clipped = std::bit_cast<float>(bits);
+    const auto clipped = std::bit_cast<float>(bits);
     for (unsigned step = 0; step < (usual ? 1 : steps); ++step) c += thresholds[c] <= clipped;
     return c;
   }
@@ -168,8 +168,9 @@ struct SparseSink {
   std::int64_t position;
   std::int64_t capacity;
   // Zeros are written and then overwritten, so that no branch depends on the data: there must be room for them too.
-  void begin_row(std::int64_t n) {
-    if (position + n > capacity) throw std::length_error("encode: more non-zeros than counted; did the data change meanwhile?");
+  void begin_row(std::int64_t n) const {
+    if (position + n > capacity)
+      throw std::length_error("encode: more non-zeros than counted; did the data change meanwhile?");
   }
   void end_row() { *row_end++ = position; }
 };
@@ -251,35 +252,40 @@ struct TermCells {
   }
 };
 
-template <class ToCell, class F>
-void with_cells(const TransformView& view, ToCell to_cell, F&& f) {
-  with_transform(view, [&](auto transform) {
-    const NumberCells<decltype(transform), ToCell> numbers{transform, to_cell};
-    if (view.terms) {
-      f(TermCells<decltype(transform), ToCell>{numbers, view.terms});
+template <class Cells, class Sink>
+void encode_cells(Candidates& candidates, Cells cells, Sink& sink, std::int64_t begin, std::int64_t end) {
+  for (std::int64_t i = begin; i < end; ++i) {
+    const RowReader::Entries row = candidates.row(i);
+    Sink local = sink;  // kept in registers: the compiler must assume that `put` could write anywhere
+    local.begin_row(row.size);
+    if (row.columns) {
+      for (std::int64_t k = 0; k < row.size; ++k) cells.put(local, row.values[k], row.columns[k]);
     } else {
-      f(numbers);
+      for (std::int64_t j = 0; j < row.size; ++j) cells.put(local, row.values[j], j);
     }
-  });
+    local.end_row();
+    sink = local;
+  }
 }
 
-// Rows begin to end of the source, into the sink from where it stands.
+// Not inlined, so that the loop over numbers is compiled as if there were no other.
+template <class Cells, class Sink>
+[[gnu::noinline]] void encode_terms(Candidates& candidates, Cells cells, Sink& sink, std::int64_t begin,
+                                    std::int64_t end) {
+  encode_cells(candidates, cells, sink, begin, end);
+}
+
+// Appends rows begin to end of the source to the sink.
 template <class ToCell, class Sink>
 void encode_rows(const SourceView& source, const TransformView& view, ToCell to_cell, Sink& sink, std::int64_t begin,
                  std::int64_t end) {
   Candidates candidates(source, view.keeps_zeros);
-  with_cells(view, to_cell, [&](auto cells) {
-    for (std::int64_t i = begin; i < end; ++i) {
-      const RowReader::Entries row = candidates.row(i);
-      Sink local = sink;  // kept in registers: `put` could write to anything, for all the compiler knows
-      local.begin_row(row.size);
-      if (row.columns) {
-        for (std::int64_t k = 0; k < row.size; ++k) cells.put(local, row.values[k], row.columns[k]);
-      } else {
-        for (std::int64_t j = 0; j < row.size; ++j) cells.put(local, row.values[j], j);
-      }
-      local.end_row();
-      sink = local;
+  with_transform(view, [&](auto transform) {
+    const NumberCells<decltype(transform), ToCell> numbers{transform, to_cell};
+    if (view.terms) {
+      encode_terms(candidates, TermCells<decltype(transform), ToCell>{numbers, view.terms}, sink, begin, end);
+    } else {
+      encode_cells(candidates, numbers, sink, begin, end);
     }
   });
 }

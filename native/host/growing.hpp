@@ -21,7 +21,9 @@ class Growing {
  public:
   Growing() = default;
   Growing(Growing&& other) noexcept
-      : data_(std::exchange(other.data_, nullptr)), size_(std::exchange(other.size_, 0)), capacity_(std::exchange(other.capacity_, 0)) {}
+      : data_(std::exchange(other.data_, nullptr)),
+        size_(std::exchange(other.size_, 0)),
+        capacity_(std::exchange(other.capacity_, 0)) {}
   Growing& operator=(Growing&& other) noexcept {
     std::swap(data_, other.data_);
     std::swap(size_, other.size_);

@@ -22,8 +22,8 @@ inline std::int64_t most_cells(const SourceView& source, std::int64_t begin, std
 
 template <class Word, int code_bits>
 void predict_codes(const SourceView& source, const TransformView& transform, const GridView& grid, RowKind kind,
-                   const TableView& table, const WeightsView& weights, std::int64_t begin,
-                   std::int64_t end, double* out) {
+                   const TableView& table, const WeightsView& weights, std::int64_t begin, std::int64_t end,
+                   double* out) {
   std::vector<Word> words;
   std::int64_t row_start[rows_a_block + 1] = {};
   for (std::int64_t block = begin; block < end; block += rows_a_block) {

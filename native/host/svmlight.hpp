@@ -26,7 +26,7 @@ struct SvmlightOptions {
   bool multilabel = false;
   bool has_qid = false;
   bool skips_bad_lines = false;
-  std::int64_t n_bytes = 0;             // of the whole text, if known
+  std::int64_t n_bytes = 0;  // of the whole text, if known
   double largest_value = std::numeric_limits<double>::max();
 };
 
@@ -75,7 +75,9 @@ inline bool is_text(std::string_view text) {
     if (n_more == 0 || text.size() - k < static_cast<std::size_t>(n_more)) return false;
     const auto next = static_cast<unsigned char>(text[k]);
     // No overlong forms, no surrogates, nothing above U+10FFFF.
-    if ((c == 0xe0 && next < 0xa0) || (c == 0xed && next > 0x9f) || (c == 0xf0 && next < 0x90) || (c == 0xf4 && next > 0x8f)) return false;
+    if ((c == 0xe0 && next < 0xa0) || (c == 0xed && next > 0x9f) || (c == 0xf0 && next < 0x90) ||
+        (c == 0xf4 && next > 0x8f))
+      return false;
     for (int m = 0; m < n_more; ++m) {
       if ((static_cast<unsigned char>(text[k++]) & 0xc0) != 0x80) return false;
     }
@@ -113,9 +115,9 @@ class SvmlightPart {
   std::int64_t n_entries = 0;
   std::vector<std::int64_t> row_end;
   std::vector<std::int64_t> qid;
-  std::vector<double> labels;            // valid while all are numbers
+  std::vector<double> labels;             // valid while all are numbers
   std::vector<std::int32_t> label_count;  // of each row, when multilabel
-  std::string label_text;                // every label, each followed by a line end
+  std::string label_text;                 // every label, each followed by a line end
   bool numeric_labels = true, whole_labels = true;
   std::int64_t largest_index = -1;
   std::int64_t zero_line = 0;  // the first line with an index 0; 0 if none
@@ -170,11 +172,12 @@ class SvmlightPart {
 
   bool read_labels(const char*& p, const SvmlightOptions& options) {
     const std::string_view token(p, static_cast<std::size_t>(token_end(p) - p));
-    if (token.find(':') != token.npos) {
+    if (token.find(':') != std::string_view::npos) {
       return options.multilabel || fail("expected a label, found " + shown(token));  // a row may have no labels
     }
     if (!options.multilabel) {
-      if (token.find(',') != token.npos) return fail("expected one label, found " + shown(token) + "; pass multilabel=True for several");
+      if (token.find(',') != std::string_view::npos)
+        return fail("expected one label, found " + shown(token) + "; pass multilabel=True for several");
       if (!add_label(token)) return false;
     } else {
       for (std::size_t begin = 0; begin <= token.size();) {
@@ -190,15 +193,19 @@ class SvmlightPart {
   bool add_label(std::string_view text) {
     if (text.empty()) return fail("expected a label between commas, found none");
     double value = 0.0;
+    // NOLINTNEXTLINE(bugprone-suspicious-stringview-data-usage): a delimiter follows the text in the line
     const char* const end = read_number(text.data(), value);
-    const bool numeric = end == text.data() + text.size() && std::isfinite(value) && !(std::abs(value) >= 0x1p53 && is_digits(text));
-    if (!numeric && text.size() > longest_label) return fail("expected a label of at most 255 bytes, found " + shown(text));
+    const bool numeric =
+        end == text.data() + text.size() && std::isfinite(value) && !(std::abs(value) >= 0x1p53 && is_digits(text));
+    if (!numeric && text.size() > longest_label)
+      return fail("expected a label of at most 255 bytes, found " + shown(text));
     if (!numeric && !is_text(text)) return fail("expected a label, found binary data: " + shown(text));
     labels.push_back(value);
     label_text.append(text);
     label_text += '\n';
     numeric_labels &= numeric;
-    whole_labels &= numeric && std::abs(value) < 0x1p53 && value == static_cast<double>(static_cast<std::int64_t>(value));
+    whole_labels &=
+        numeric && std::abs(value) < 0x1p53 && value == static_cast<double>(static_cast<std::int64_t>(value));
     return true;
   }
 
@@ -235,7 +242,8 @@ class SvmlightPart {
       const char* end = read_whole(p, index);
       if (!end || *end != ':') return bad_entry(p, previous, options);
       end = read_number(end + 1, value);
-      if (!end || !is_end(*end) || index <= previous || std::abs(value) > options.largest_value) return bad_entry(p, previous, options);
+      if (!end || !is_end(*end) || index <= previous || std::abs(value) > options.largest_value)
+        return bad_entry(p, previous, options);
       values[n] = value;
       indices[n] = index;
       ++n;
@@ -250,9 +258,11 @@ class SvmlightPart {
       }
       const std::int64_t limit = options.n_features - (options.base == IndexBase::zero ? 1 : 0);
       if (options.n_features >= 0 && previous > limit) {
-        return fail("index " + std::to_string(previous) + " where n_features=" + std::to_string(options.n_features) + " allows up to " + std::to_string(limit));
+        return fail("index " + std::to_string(previous) + " where n_features=" + std::to_string(options.n_features) +
+                    " allows up to " + std::to_string(limit));
       }
-      if (previous == std::numeric_limits<std::int64_t>::max()) return fail("index " + std::to_string(previous) + " is too large");
+      if (previous == std::numeric_limits<std::int64_t>::max())
+        return fail("index " + std::to_string(previous) + " is too large");
       if (indices[first_entry] == 0 && zero_line == 0) zero_line = n_lines + 1;
       largest_index = std::max(largest_index, previous);
     }
@@ -268,19 +278,22 @@ class SvmlightPart {
     std::int64_t index = 0;
     double value = 0.0;
     const char* const index_end = read_whole(p, index);
-    const bool is_whole = colon > 0 && colon != token.npos && std::all_of(p, p + colon, is_digit);
+    const bool is_whole = colon > 0 && colon != std::string_view::npos && std::all_of(p, p + colon, is_digit);
     if (!is_whole || colon + 1 == token.size()) return fail("expected index:value, found " + shown(token));
-    if (!index_end) return fail("index " + std::string(token.substr(0, std::min<std::size_t>(colon, 40))) + " is too large");
+    if (!index_end)
+      return fail("index " + std::string(token.substr(0, std::min<std::size_t>(colon, 40))) + " is too large");
     const char* const end = read_number(p + colon + 1, value);
     std::string text(token.substr(colon + 1, 10));
-    std::transform(text.begin(), text.end(), text.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+    std::transform(text.begin(), text.end(), text.begin(),
+                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
     if (text.starts_with('+') || text.starts_with('-')) text.erase(0, 1);
     const bool is_number = end == token.data() + token.size();
     if ((is_number && std::isinf(value)) || text == "nan" || text == "inf" || text == "infinity") {
       return fail("value " + shown(token.substr(colon + 1)) + " is not a finite number");
     }
     if (!is_number) return fail("expected index:value, found " + shown(token));
-    if (std::abs(value) > options.largest_value) return fail("value " + shown(token.substr(colon + 1)) + " is too large for float32");
+    if (std::abs(value) > options.largest_value)
+      return fail("value " + shown(token.substr(colon + 1)) + " is too large for float32");
     return fail("index " + std::to_string(index) + " after " + std::to_string(previous) + ": indices must increase");
   }
 

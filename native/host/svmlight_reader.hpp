@@ -10,6 +10,7 @@
 #include <limits>
 #include <stdexcept>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "host/growing.hpp"
@@ -96,7 +97,8 @@ class SvmlightReader {
   char* read_parts(char* begin, char* end, std::size_t n_parts) {
     std::vector<char*> cuts = {begin};
     while (cuts.size() <= n_parts && cuts.back() < end) {
-      char* const target = cuts.back() + std::min<std::ptrdiff_t>(end - cuts.back(), n_parts == 1 ? part_alone : part_of_many) - 1;
+      char* const target =
+          cuts.back() + std::min<std::ptrdiff_t>(end - cuts.back(), n_parts == 1 ? part_alone : part_of_many) - 1;
       cuts.push_back(static_cast<char*>(std::memchr(target, '\n', static_cast<std::size_t>(end - target))) + 1);
     }
     const auto n = static_cast<std::int64_t>(cuts.size()) - 1;
@@ -112,9 +114,11 @@ class SvmlightReader {
       add(parts_[static_cast<std::size_t>(k)]);
     }
     make_room(cuts.back() - begin);
-    parallel_for(static_cast<int>(place.size()), static_cast<std::int64_t>(place.size()), [&](std::int64_t first, std::int64_t last) {
-      for (auto k = static_cast<std::size_t>(first); k < static_cast<std::size_t>(last); ++k) copy(parts_[k], place[k]);
-    });
+    parallel_for(static_cast<int>(place.size()), static_cast<std::int64_t>(place.size()),
+                 [&](std::int64_t first, std::int64_t last) {
+                   for (auto k = static_cast<std::size_t>(first); std::cmp_less(k, last); ++k)
+                     copy(parts_[k], place[k]);
+                 });
     return cuts.back();
   }
 
@@ -160,12 +164,15 @@ class SvmlightReader {
 
   void copy(const SvmlightPart& part, std::size_t place) {
     const auto n = static_cast<std::size_t>(part.n_entries);
-    std::transform(part.values(), part.values() + n, values_.data() + place, [](double value) { return static_cast<Value>(value); });
+    std::transform(part.values(), part.values() + n, values_.data() + place,
+                   [](double value) { return static_cast<Value>(value); });
     const std::int64_t shift = shift_;
     if (wide_) {
-      std::transform(part.indices(), part.indices() + n, wide_columns_.data() + place, [=](std::int64_t index) { return index - shift; });
+      std::transform(part.indices(), part.indices() + n, wide_columns_.data() + place,
+                     [=](std::int64_t index) { return index - shift; });
     } else {
-      std::transform(part.indices(), part.indices() + n, narrow_.data() + place, [=](std::int64_t index) { return static_cast<std::int32_t>(index - shift); });
+      std::transform(part.indices(), part.indices() + n, narrow_.data() + place,
+                     [=](std::int64_t index) { return static_cast<std::int32_t>(index - shift); });
     }
   }
 

@@ -260,7 +260,9 @@ inline void merge_slots(BudgetState& state, std::int64_t a, const Partner& partn
 
 using Clock = std::chrono::steady_clock;
 
-inline double seconds_since(Clock::time_point begun) { return std::chrono::duration<double>(Clock::now() - begun).count(); }
+inline double seconds_since(Clock::time_point begun) {
+  return std::chrono::duration<double>(Clock::now() - begun).count();
+}
 
 // Counts how often lookup-wd and gss choose the same partner, and sums the losses of both and of gss-precise.
 inline void compare_searches(BudgetState& state, double least) {
@@ -298,10 +300,12 @@ inline void merge_least(BudgetState& state) {
     likeliest = others();
   }
   const double weight = std::fabs(state.counts[least]);
-  const bool timed = state.sampled && state.n_maintained % state.sampled == state.sampled / 4;  // not where the whole is timed
+  const bool timed =
+      state.sampled && state.n_maintained % state.sampled == state.sampled / 4;  // not where the whole is timed
   const Clock::time_point begun = timed ? Clock::now() : Clock::time_point{};
   PartnerSearch search(state, weight);
-  const Partner partner = state.published ? search.among_all(state.search) : search.among_likely(state.search, likeliest);
+  const Partner partner =
+      state.published ? search.among_all(state.search) : search.among_likely(state.search, likeliest);
   if (timed) state.searching.add(seconds_since(begun));
   if (partner.slot < 0) return remove_slot(state, least);
   if (state.compare) compare_searches(state, weight);

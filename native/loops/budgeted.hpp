@@ -69,7 +69,8 @@ inline void violation(BudgetState& state, const Row& row, double count) {
   } else if (full) {
     maintain(state, row, count, likeliest);
     if (timed) state.whole.add(seconds_since(begun));
-    if (state.sampled && state.n_maintained % state.sampled == state.sampled / 2) state.nothing.add(seconds_since(Clock::now()));
+    if (state.sampled && state.n_maintained % state.sampled == state.sampled / 2)
+      state.nothing.add(seconds_since(Clock::now()));
     ++state.n_timed_over;
     ++state.n_maintained;
     state.weight *= state.growth;
@@ -112,7 +113,8 @@ inline void begin_pass(BudgetState& state) {
 inline bool sgd_pass(const RowsView& view, BudgetState& state, double seconds) {
   constexpr std::int64_t ahead = 4;
   const auto deadline = Clock::now() + std::chrono::duration<double>(seconds);
-  const std::int64_t cells = view.row_start ? view.row_start[view.n_rows] / std::max<std::int64_t>(view.n_rows, 1) : view.n_features;
+  const std::int64_t cells =
+      view.row_start ? view.row_start[view.n_rows] / std::max<std::int64_t>(view.n_rows, 1) : view.n_features;
   const std::int64_t stride = std::max<std::int64_t>(1, 400000 / (state.n_slots * (cells + 16)));
   if (!state.in_pass) begin_pass(state);
   bool finished = false;

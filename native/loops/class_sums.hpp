@@ -38,7 +38,7 @@ class TermList {
     Term* next = begin_;
     for (std::int64_t k = 0; k < n; ++k) {
       const auto cell = row.cell(k);
-      if (cell == 0) continue;
+      if (is_zero(cell)) continue;
       *next++ = term(table, cell, weights + row.column(k) * table.width() * stride, stride);
     }
     size_ = next - begin_;
@@ -56,7 +56,9 @@ class TermList {
     return {weights + (code >> table.shift()) * stride, table.pairs + 2 * (code & ((1u << table.shift()) - 1))};
   }
   Term term(const ValueTable&, float value, const float* weights, std::int64_t) { return {weights, keep(value)}; }
-  Term term(const SquareTable&, float value, const float* weights, std::int64_t) { return {weights, keep(value * value)}; }
+  Term term(const SquareTable&, float value, const float* weights, std::int64_t) {
+    return {weights, keep(value * value)};
+  }
   Term term(const PowersTable& table, const float* payload, const float* weights, std::int64_t) {
     const float* phi = keep(1.0f);
     for (int k = 1; k < table.width(); ++k) keep(computed_[-1] * payload[0]);
@@ -85,7 +87,7 @@ struct PackedTerms {
   const float* weights;
   std::int64_t stride;
   Term operator[](std::int64_t k) const {
-    return {weights + (row.words[k] >> 4) * stride, table.pairs + 2 * (row.words[k] & 15)};
+    return {weights + (row.words[k] >> 4) * stride, table.pairs + std::size_t{2} * (row.words[k] & 15)};
   }
   std::int64_t size() const { return row.length; }
 };
@@ -100,22 +102,25 @@ struct ValueTerms {
 };
 
 template <class Row, class Table>
-const TermList& terms_of(const Row& row, const Table& table, const float* weights, std::int64_t stride, TermList& list) {
+const TermList& terms_of(const Row& row, const Table& table, const float* weights, std::int64_t stride,
+                         TermList& list) {
   list.of(row, table, weights, stride);
   return list;
 }
-inline PackedTerms terms_of(const PackedRows<std::uint32_t, 8>::Row& row, const PairTable<16>& table, const float* weights,
-                            std::int64_t stride, TermList&) {
+inline PackedTerms terms_of(const PackedRows<std::uint32_t, 8>::Row& row, const PairTable<16>& table,
+                            const float* weights, std::int64_t stride, TermList&) {
   return {row, table, weights, stride};
 }
-inline ValueTerms terms_of(const DenseRows<float>::Row& row, const ValueTable&, const float* weights, std::int64_t stride,
-                           TermList&) {
+inline ValueTerms terms_of(const DenseRows<float>::Row& row, const ValueTable&, const float* weights,
+                           std::int64_t stride, TermList&) {
   return {row, weights, stride};
 }
 
 template <int lanes>
 struct Lanes {
-  typedef float Vector __attribute__((vector_size(4 * lanes)));
+  // GCC ignores this attribute of an alias declaration, because the size depends on a template parameter.
+  typedef float Vector __attribute__((vector_size(4 * lanes)));  // NOLINT(modernize-use-using)
+  static_assert(sizeof(Vector) == sizeof(float[lanes]));
 };
 
 // Sums of `lanes * vectors` problems. Terms alternate between a few sets of sums, so that additions do not wait.
@@ -130,7 +135,7 @@ void add_terms(const Terms& terms, int run_time_run, std::int64_t stride, std::i
     for (int r = 0; r < length; ++r, weights += stride) {
       for (int v = 0; v < vectors; ++v) {
         Vector w;
-        std::memcpy(&w, weights + v * lanes, sizeof w);
+        std::memcpy(&w, weights + std::int64_t{v} * lanes, sizeof w);
         into[v] += w * term.phi[r];
       }
     }
@@ -143,7 +148,7 @@ void add_terms(const Terms& terms, int run_time_run, std::int64_t stride, std::i
   for (; k < n; ++k) add(terms[k], sum[0]);
   for (int v = 0; v < vectors; ++v) {
     for (int s = 1; s < sets; ++s) sum[0][v] += sum[s][v];
-    std::memcpy(out + v * lanes, &sum[0][v], sizeof(Vector));
+    std::memcpy(out + std::int64_t{v} * lanes, &sum[0][v], sizeof(Vector));
   }
 }
 
@@ -152,7 +157,8 @@ template <int run, class Terms>
 void class_sums(const Terms& terms, int run_time_run, std::int64_t stride, float* out) {
   std::int64_t p = 0;
   const auto add = [&]<int lanes, int vectors>() {
-    for (; p + lanes * vectors <= stride; p += lanes * vectors) {
+    constexpr std::int64_t at_once = std::int64_t{lanes} * vectors;
+    for (; p + at_once <= stride; p += at_once) {
       add_terms<lanes, vectors, run>(terms, run_time_run, stride, p, out + p);
     }
   };

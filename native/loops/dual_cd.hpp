@@ -17,9 +17,9 @@
 #include <chrono>
 #include <cmath>
 
-#include "views/dual_state.hpp"
 #include "loops/losses.hpp"
 #include "loops/methods.hpp"
+#include "views/dual_state.hpp"
 
 namespace kernline::KERNLINE_TARGET {
 
@@ -76,33 +76,44 @@ inline void begin_epoch(DualState& state) {
 }
 
 // Moves beta_i to its best value, given f(x_i), and returns the change; zero where the row's share of the gap is negligible.
+template <class Loss>
+[[gnu::always_inline]] inline double move(DualState& state, const Loss& loss, std::int64_t i, double value) {
+  Coordinate& row = state.coordinates[i];
+  const auto [cost, target] = loss.terms(state, i);
+  const double beta = row.beta, curvature = row.curvature;
+  const double gap = loss.gap(cost, target, beta, value);
+  state.active_gap += gap;
+  if (gap <= state.negligible) {
+    state.rests[i].begin();
+    return 0.0;
+  }
+  state.rests[i].level = 0;
+  const double updated = loss.step(cost, target, beta, value, curvature);
+  const double change = updated - beta;
+  if (change == 0.0) return 0.0;
+  state.dual += dual_change(loss, cost, target, beta, updated) - change * (value + 0.5 * curvature * change);
+  row.beta = updated;
+  return change;
+}
+
 // One switch per visit, which always takes the same branch: a copy of every loop for every loss would make the core two
 // thirds larger.
-[[gnu::noinline]] inline double move(DualState& state, std::int64_t i, double value) {
-  return with_loss(state.loss, [&](const auto& loss) {
-    Coordinate& row = state.coordinates[i];
-    const double cost = row.cost, curvature = row.curvature;
-    const double gap = loss.gap(cost, row.target, row.beta, value);
-    state.active_gap += gap;
-    if (gap <= state.negligible) {
-      state.rests[i].begin();
-      return 0.0;
-    }
-    state.rests[i].level = 0;
-    const double updated = loss.step(cost, row.target, row.beta, value, curvature);
-    const double change = updated - row.beta;
-    if (change == 0.0) return 0.0;
-    state.dual += loss.dual(cost, row.target, updated) - loss.dual(cost, row.target, row.beta) -
-                  change * (value + 0.5 * curvature * change);
-    row.beta = updated;
-    return change;
-  });
+[[gnu::noinline]] inline double move_any(DualState& state, std::int64_t i, double value) {
+  return with_loss(state.loss, [&](const auto& loss) { return move(state, loss, i, value); });
 }
 
 template <class Row, class Read, class Write>
 inline void visit(DualState& state, std::int64_t i, const Row& row, const Read& read, const Write& write) {
   const double value = read_row(row, read, state.weights) + state.intercept;
-  const float step = static_cast<float>(move(state, i, value));
+  const auto change = [&] {
+    // For a row of three features, the call takes a tenth of the time.
+    if constexpr (reads_fast<Row, Read>) {
+      if (state.loss.kind == LossKind::hinge) return move(state, Hinge(state.loss), i, value);
+      if (state.loss.kind == LossKind::squared_hinge) return move(state, SquaredHinge(state.loss), i, value);
+    }
+    return move_any(state, i, value);
+  }();
+  const auto step = static_cast<float>(change);
   if (step == 0.0f) return;
   write_row(row, write, state.weights, step, state.scales);
   state.intercept += static_cast<double>(step) * state.intercept_square;
@@ -123,6 +134,7 @@ inline bool sweep(const RowsView& view, const MethodView& method, DualState& sta
       if (ahead < state.n_active) {
         rows.prefetch_start(state.data_row(state.order[ahead]));
         __builtin_prefetch(state.coordinates + state.order[ahead]);
+        if (state.targets) __builtin_prefetch(state.targets + state.order[ahead]);
         rows.prefetch(state.data_row(state.order[state.cursor + cell_lookahead]));
       }
       const std::int64_t i = state.order[state.cursor++];
@@ -154,10 +166,11 @@ inline bool rebuild(const RowsView& view, const MethodView& method, DualState& s
 // Adds row i to the sums of an evaluation.
 [[gnu::noinline]] inline void account(DualState& state, std::int64_t i, double value) {
   with_loss(state.loss, [&](const auto& loss) {
-    const Coordinate& row = state.coordinates[i];
-    state.gap += loss.gap(row.cost, row.target, row.beta, value);
-    state.loss_sum += row.cost * loss.value(row.target, value);
-    state.squared_norm += row.beta * value;
+    const double beta = state.coordinates[i].beta;
+    const auto [cost, target] = loss.terms(state, i);
+    state.gap += loss.gap(cost, target, beta, value);
+    state.loss_sum += cost * loss.value(target, value);
+    state.squared_norm += beta * value;
   });
 }
 
@@ -182,13 +195,15 @@ inline bool evaluate(const RowsView& view, const MethodView& method, DualState& 
 // Multiplies costs and beta, and updates the dual objective: the solution for smaller costs becomes a start for larger
 // costs, and rows at their bound stay there. The caller multiplies the weights.
 inline void grow(DualState& state, double factor) {
-  double linear = 0.0;  // sum of d_i, which grows like beta; its excess over the dual objective, half the norm, grows like the square
+  // The sum of d_i, which grows like beta. Its excess over the dual objective, half the norm, grows like the square.
+  double linear = 0.0;
   with_loss(state.loss, [&](const auto& loss) {
     for (std::int64_t i = 0; i < state.n_rows; ++i) {
       Coordinate& row = state.coordinates[i];
-      linear += loss.dual(row.cost, row.target, row.beta);
-      row.cost = static_cast<float>(row.cost * factor);
-      row.beta = loss.bounds(row.cost, row.target).clip(row.beta * factor);
+      const auto [cost, target] = loss.terms(state, i);
+      linear += loss.dual(cost, target, row.beta);
+      row.signed_cost = static_cast<float>(row.signed_cost * factor);
+      row.beta = loss.bounds(loss.terms(state, i).cost, target).clip(row.beta * factor);
     }
   });
   state.dual = factor * linear - factor * factor * (linear - state.dual);
@@ -200,7 +215,8 @@ inline bool set_beta(DualState& state, const double* beta) {
   with_loss(state.loss, [&](const auto& loss) {
     for (std::int64_t i = 0; i < state.n_rows; ++i) {
       Coordinate& row = state.coordinates[i];
-      row.beta = loss.bounds(row.cost, row.target).clip(beta[i]);
+      const auto [cost, target] = loss.terms(state, i);
+      row.beta = loss.bounds(cost, target).clip(beta[i]);
       within = within && std::abs(beta[i] - row.beta) <= 1e-6 * std::abs(row.beta);
       state.rests[i] = Rest{};
     }

@@ -7,8 +7,8 @@
 #include <algorithm>
 #include <cstdint>
 
-#include "views/gram_views.hpp"
 #include "loops/vector_math.hpp"
+#include "views/gram_views.hpp"
 
 namespace kernline::KERNLINE_TARGET {
 

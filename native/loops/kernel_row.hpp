@@ -8,9 +8,9 @@
 #include <cstdint>
 #include <cstring>
 
-#include "views/budget_state.hpp"
 #include "loops/rows.hpp"
 #include "loops/vector_math.hpp"
+#include "views/budget_state.hpp"
 
 namespace kernline::KERNLINE_TARGET {
 
@@ -21,7 +21,7 @@ constexpr int row_lanes = 8;
 #else
 constexpr int row_lanes = 4;
 #endif
-typedef float RowVector __attribute__((vector_size(4 * row_lanes)));
+using RowVector = float __attribute__((vector_size(4 * row_lanes)));
 constexpr int vectors_a_block = static_cast<int>(block_slots) / row_lanes;
 constexpr int most_blocks = 8 / vectors_a_block;  // eight sums, enough to hide the latency of an addition
 
@@ -41,7 +41,7 @@ inline void cell_sums(const Row& row, const float* begin, std::int64_t block_siz
     for (int b = 0; b < blocks; ++b) {
       for (int v = 0; v < vectors_a_block; ++v) {
         RowVector x;
-        std::memcpy(&x, cells + b * block_size + v * row_lanes, sizeof x);
+        std::memcpy(&x, cells + b * block_size + std::int64_t{v} * row_lanes, sizeof x);
         if constexpr (products) {
           sum[b][v] += x * value;
         } else {
@@ -101,8 +101,8 @@ inline double kernel_values(const BlocksView& view, const float* __restrict dist
   for (std::int64_t b = 0; b < n; b += block_slots) {
     for (int v = 0; v < vectors_a_block; ++v) {
       RowVector count, value;
-      std::memcpy(&count, view.counts + b + v * row_lanes, sizeof count);
-      std::memcpy(&value, kernel + b + v * row_lanes, sizeof value);
+      std::memcpy(&count, view.counts + b + std::int64_t{v} * row_lanes, sizeof count);
+      std::memcpy(&value, kernel + b + std::int64_t{v} * row_lanes, sizeof value);
       sums[v] += count * value;
     }
   }

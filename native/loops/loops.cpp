@@ -12,7 +12,20 @@ namespace kernline::KERNLINE_TARGET {
 #define KERNLINE_STRING(name) #name
 #define KERNLINE_NAME(name) KERNLINE_STRING(name)
 
-const Loops loops = {KERNLINE_NAME(KERNLINE_TARGET), sweep, rebuild, evaluate, grow, set_beta, decision,
-                     read_members, add_members, add_image, gram_dense, gram_sparse, recall, sgd_pass, budgeted_decision};
+const Loops loops = {KERNLINE_NAME(KERNLINE_TARGET),
+                     sweep,
+                     rebuild,
+                     evaluate,
+                     grow,
+                     set_beta,
+                     decision,
+                     read_members,
+                     add_members,
+                     add_image,
+                     gram_dense,
+                     gram_sparse,
+                     recall,
+                     sgd_pass,
+                     budgeted_decision};
 
 }  // namespace kernline::KERNLINE_TARGET

@@ -4,7 +4,8 @@
 //
 // and its dual  max_beta  sum_i d_i(beta_i) - 1/2 beta' K beta,  with d_i(beta) = -c_i l*(t_i, -beta / c_i).
 //
-// A loss is a struct with five functions of one row, given its cost c, target t, coefficient beta and value f:
+// A loss is a struct, derived from LabelLoss (t = +1 or -1) or NumberLoss (any t), with five functions of one row, given its
+// cost c, target t, coefficient beta and value f:
 //
 //   value(t, f)            l
 //   dual(c, t, beta)       d, its term of the dual objective
@@ -13,6 +14,8 @@
 //   bounds(c, t)           the interval of beta on which d is finite
 //   step(c, t, beta, f, K) the beta that maximises the dual over this coordinate alone, where K = K(x_i, x_i) and f is the
 //                          value at the current beta: d(beta') - f (beta' - beta) - K/2 (beta' - beta)^2
+//
+// A loss may also have dual_change(c, t, beta, updated), the change of d, where this is cheaper than two calls of `dual`.
 //
 // src/kernline/losses.py has the same functions in NumPy, with references; the tests compare the two.
 #pragma once
@@ -39,8 +42,31 @@ inline double shrink(double v, double distance) {
   return v < -distance ? v + distance : 0.0;
 }
 
-// max(0, 1 - t f), t = +1 or -1. With alpha = t beta: d = alpha on 0 <= alpha <= c.
-struct Hinge {
+// The cost and the target of a row.
+struct Terms {
+  double cost, target;
+};
+
+struct LabelLoss {
+  static Terms terms(const DualState& state, std::int64_t i) {
+    const double signed_cost = state.coordinates[i].signed_cost;
+    return {std::abs(signed_cost), std::copysign(1.0, signed_cost)};  // no branch: labels are not predictable
+  }
+};
+
+struct NumberLoss {
+  static Terms terms(const DualState& state, std::int64_t i) {
+    return {state.coordinates[i].signed_cost, state.targets[i]};
+  }
+};
+
+// The change of beta^2 / (4 c). Its division is the one that `step` needs too.
+inline double square_change(double c, double beta, double updated) {
+  return 0.5 * (updated - beta) * (updated + beta) * (0.5 / c);
+}
+
+// max(0, 1 - t f). With alpha = t beta: d = alpha on 0 <= alpha <= c.
+struct Hinge : LabelLoss {
   explicit Hinge(const LossView&) {}
   static double value(double t, double f) { return std::max(0.0, 1.0 - t * f); }
   static double dual(double, double t, double beta) { return t * beta; }
@@ -57,13 +83,16 @@ struct Hinge {
 };
 
 // max(0, 1 - t f)^2. d = alpha - alpha^2 / (4 c) on alpha >= 0.
-struct SquaredHinge {
+struct SquaredHinge : LabelLoss {
   explicit SquaredHinge(const LossView&) {}
   static double value(double t, double f) {
     const double excess = std::max(0.0, 1.0 - t * f);
     return excess * excess;
   }
   static double dual(double c, double t, double beta) { return t * beta - 0.25 * beta * beta / c; }
+  static double dual_change(double c, double t, double beta, double updated) {
+    return t * (updated - beta) - square_change(c, beta, updated);
+  }
   static Interval bounds(double, double t) { return t > 0.0 ? Interval{0.0, infinity} : Interval{-infinity, 0.0}; }
   static double gap(double c, double t, double beta, double f) {
     const double alpha = t * beta, margin = 1.0 - t * f, half = alpha / (2.0 * c);
@@ -77,7 +106,7 @@ struct SquaredHinge {
 };
 
 // log(1 + exp(-t f)). With p = t beta / c: d = c H(p), the entropy, on 0 <= p <= 1.
-struct Logistic {
+struct Logistic : LabelLoss {
   explicit Logistic(const LossView&) {}
   static double value(double t, double f) { return softplus(-t * f); }
   static double dual(double c, double t, double beta) {
@@ -116,7 +145,7 @@ struct Logistic {
 };
 
 // max(0, |t - f| - epsilon). d = t beta - epsilon |beta| on |beta| <= c.
-struct EpsilonInsensitive {
+struct EpsilonInsensitive : NumberLoss {
   explicit EpsilonInsensitive(const LossView& view) : epsilon(view.epsilon) {}
   double value(double t, double f) const { return std::max(0.0, std::abs(t - f) - epsilon); }
   double dual(double, double t, double beta) const { return t * beta - epsilon * std::abs(beta); }
@@ -136,7 +165,7 @@ struct EpsilonInsensitive {
 };
 
 // max(0, |t - f| - epsilon)^2. d = t beta - epsilon |beta| - beta^2 / (4 c).
-struct SquaredEpsilonInsensitive {
+struct SquaredEpsilonInsensitive : NumberLoss {
   explicit SquaredEpsilonInsensitive(const LossView& view) : epsilon(view.epsilon) {}
   double value(double t, double f) const {
     const double excess = std::max(0.0, std::abs(t - f) - epsilon);
@@ -144,6 +173,9 @@ struct SquaredEpsilonInsensitive {
   }
   double dual(double c, double t, double beta) const {
     return t * beta - epsilon * std::abs(beta) - 0.25 * beta * beta / c;
+  }
+  double dual_change(double c, double t, double beta, double updated) const {
+    return t * (updated - beta) - epsilon * (std::abs(updated) - std::abs(beta)) - square_change(c, beta, updated);
   }
   static Interval bounds(double, double) { return {-infinity, infinity}; }
   double gap(double c, double t, double beta, double f) const {
@@ -159,19 +191,29 @@ struct SquaredEpsilonInsensitive {
 };
 
 // (t - f)^2. d = t beta - beta^2 / (4 c).
-struct SquaredError {
+struct SquaredError : NumberLoss {
   explicit SquaredError(const LossView&) {}
   static double value(double t, double f) { return (t - f) * (t - f); }
   static double dual(double c, double t, double beta) { return t * beta - 0.25 * beta * beta / c; }
+  static double dual_change(double c, double t, double beta, double updated) {
+    return t * (updated - beta) - square_change(c, beta, updated);
+  }
   static Interval bounds(double, double) { return {-infinity, infinity}; }
   static double gap(double c, double t, double beta, double f) {
     const double residual = t - f - beta / (2.0 * c);
     return c * residual * residual;
   }
-  static double step(double c, double t, double beta, double f, double K) {
-    return (K * beta + t - f) / (K + 0.5 / c);
-  }
+  static double step(double c, double t, double beta, double f, double K) { return (K * beta + t - f) / (K + 0.5 / c); }
 };
+
+template <class Loss>
+inline double dual_change(const Loss& loss, double c, double t, double beta, double updated) {
+  if constexpr (requires { loss.dual_change(c, t, beta, updated); }) {
+    return loss.dual_change(c, t, beta, updated);
+  } else {
+    return loss.dual(c, t, updated) - loss.dual(c, t, beta);
+  }
+}
 
 // Calls visit(loss) with the struct that the view names.
 template <class Visitor>

@@ -18,8 +18,8 @@
 #include <cstring>
 #include <limits>
 
-#include "views/budget_state.hpp"
 #include "loops/vector_math.hpp"
+#include "views/budget_state.hpp"
 
 namespace kernline::KERNLINE_TARGET {
 
@@ -27,18 +27,18 @@ constexpr int group = static_cast<int>(block_slots);  // candidates searched sid
 
 struct Candidates {
   int size = 0;
-  double least = 0.0;             // a
-  float weights[group];           // b
-  float kernels[group];           // kappa
-  float exponents[group];         // log2 kappa
+  double least = 0.0;      // a
+  float weights[group];    // b
+  float kernels[group];    // kappa
+  float exponents[group];  // log2 kappa
   std::int64_t slots[group];
   float h[group];
-  double losses[group];           // sqrt(WD / 2) / a
+  double losses[group];  // sqrt(WD / 2) / a
 };
 
 // In vectors of four, because compilers generate scalar code for a running minimum.
 inline float least_of_block(const float* values) {
-  typedef float Four __attribute__((vector_size(16)));
+  using Four = float __attribute__((vector_size(16)));
   Four quarters[4];
   static_assert(sizeof quarters == sizeof(float) * block_slots);
   std::memcpy(quarters, values, sizeof quarters);
@@ -50,7 +50,7 @@ inline float least_of_block(const float* values) {
 }
 
 inline float look_up(const float* table, int size, float m, float kappa) {
-  const float last = static_cast<float>(size - 1);
+  const auto last = static_cast<float>(size - 1);
   const float u = 2.0f * last * (m > 0.0f ? m : 0.0f), v = last * (kappa > 0.0f ? kappa : 0.0f);  // NaN becomes 0 too
   int i = static_cast<int>(u), k = static_cast<int>(v);
   i = i > size - 2 ? size - 2 : i;
@@ -66,7 +66,7 @@ inline float look_up(const float* table, int size, float m, float kappa) {
 // a slot that is not a partner; its result is arbitrary.
 inline void look_up_losses(const MergeTables& tables, float a, const float* b, const float* kappa, float* losses) {
   const int size = tables.size;
-  const float last = static_cast<float>(size - 1);
+  const auto last = static_cast<float>(size - 1);
   float u[group], v[group], corners[4][group];
   int cells[group];
   for (int k = 0; k < group; ++k) {
@@ -146,7 +146,7 @@ inline void golden_section(Candidates& some) {
 
 inline void look_up_h(Candidates& some, const MergeTables& tables) {
   for (int k = 0; k < group; ++k) {
-    const float a = static_cast<float>(some.least);
+    const auto a = static_cast<float>(some.least);
     some.h[k] = look_up(tables.h, tables.size, a / (a + some.weights[k]), some.kernels[k]);
   }
   losses_at_h(some);
@@ -162,7 +162,7 @@ inline void search_group(Candidates& some, Search search, const MergeTables& tab
   }
   switch (search) {
     case Search::lookup_h: return look_up_h(some, tables);
-    case Search::gss: return golden_section<float, 9>(some);             // to 0.01
+    case Search::gss: return golden_section<float, 9>(some);            // to 0.01
     case Search::gss_precise: return golden_section<double, 47>(some);  // to 1e-10
     default: return;
   }
@@ -227,7 +227,8 @@ class PartnerSearch {
  private:
   float least() const { return static_cast<float>(some_.least); }
   float looked_up(const float* table, std::int64_t slot) const {
-    return look_up(table, state_.tables.size, least() / (least() + std::fabs(state_.counts[slot])), state_.kernel_row[slot]);
+    return look_up(table, state_.tables.size, least() / (least() + std::fabs(state_.counts[slot])),
+                   state_.kernel_row[slot]);
   }
 
   void search_within(float reach, Search search, Partner& best) {

@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "loops/rows.hpp"
 
@@ -99,7 +100,7 @@ struct NodesTable {
   template <class Weight>
   void add(Weight* weights, const float* payload, Weight step) const {
     for (int r = 0; r < width(); ++r) {
-      const float* row = inverse + r * width();
+      const float* row = inverse + std::int64_t{r} * width();
       Weight sum = n_constant ? row[0] * constant : 0;
       for (int t = n_constant; t < width(); ++t) sum += row[t] * payload[1 + t - n_constant];
       weights[r] += step * sum;
@@ -158,6 +159,14 @@ inline float read_row(const Row& row, const PairTable<16>& table, const float* w
   return total[0] + total[1];
 }
 
+// Whether a read takes so little time that a function call per visit of a row would show: the default method and the linear
+// kernel.
+template <class Row, class Table>
+constexpr bool reads_fast = std::is_same_v<Table, ValueTable>;
+template <class Row>
+  requires requires(const Row& row) { place(row, 0); }
+constexpr bool reads_fast<Row, PairTable<16>> = true;
+
 // The linear kernel on dense rows is a plain dot product.
 inline float read_row(const DenseRows<float>::Row& row, const ValueTable&, const float* weights) {
   float sum = 0.0f;
@@ -176,7 +185,7 @@ inline void write_row(const Row& row, const Table& table, Weight* weights, Weigh
   const std::int64_t size = row.size();
   for (std::int64_t k = 0; k < size; ++k) {
     const auto cell = row.cell(k);
-    if (cell == 0) continue;  // psi(0) = 0
+    if (is_zero(cell)) continue;  // psi(0) = 0
     const std::int64_t column = row.column(k);
     table.add(weights + column * table.width(), cell, step * scales[column]);
   }

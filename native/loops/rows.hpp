@@ -8,10 +8,18 @@
 namespace kernline::KERNLINE_TARGET {
 
 // Asks for the first kilobyte of a row; the processor's own prefetcher takes over in longer ones.
-inline void prefetch_bytes(const void* begin, std::int64_t n_bytes) {
-  const char* byte = static_cast<const char*>(begin);
+template <class T>
+inline void prefetch_first(const T* begin, std::int64_t n) {
+  const auto* byte = reinterpret_cast<const char*>(begin);
+  const std::int64_t n_bytes = n * std::int64_t{sizeof(T)};
   const std::int64_t limit = n_bytes < 1024 ? n_bytes : 1024;
   for (std::int64_t offset = 0; offset < limit; offset += 64) __builtin_prefetch(byte + offset);
+}
+
+// A cell is a code, a value, or a pointer to a payload, which is never null.
+template <class Cell>
+constexpr bool is_zero(Cell cell) {
+  return cell == Cell{};
 }
 
 template <class Cell>
@@ -24,11 +32,10 @@ struct DenseRows {
     Cell cell(std::int64_t k) const { return cells[k]; }
   };
 
-  explicit DenseRows(const RowsView& view)
-      : cells(static_cast<const Cell*>(view.cells)), n_features(view.n_features) {}
+  explicit DenseRows(const RowsView& view) : cells(static_cast<const Cell*>(view.cells)), n_features(view.n_features) {}
   Row row(std::int64_t i) const { return {cells + i * n_features, n_features}; }
   void prefetch_start(std::int64_t) const {}
-  void prefetch(std::int64_t i) const { prefetch_bytes(cells + i * n_features, n_features * sizeof(Cell)); }
+  void prefetch(std::int64_t i) const { prefetch_first(cells + i * n_features, n_features); }
 
   const Cell* cells;
   std::int64_t n_features;
@@ -41,16 +48,13 @@ struct PackedRows {
     std::int64_t length;
     std::int64_t size() const { return length; }
     std::int64_t column(std::int64_t k) const { return static_cast<std::int64_t>(words[k] >> code_bits); }
-    unsigned cell(std::int64_t k) const {
-      return static_cast<unsigned>(words[k] & ((Word{1} << code_bits) - 1));
-    }
+    unsigned cell(std::int64_t k) const { return static_cast<unsigned>(words[k] & ((Word{1} << code_bits) - 1)); }
   };
 
-  explicit PackedRows(const RowsView& view)
-      : words(static_cast<const Word*>(view.cells)), start(view.row_start) {}
+  explicit PackedRows(const RowsView& view) : words(static_cast<const Word*>(view.cells)), start(view.row_start) {}
   Row row(std::int64_t i) const { return {words + start[i], start[i + 1] - start[i]}; }
   void prefetch_start(std::int64_t i) const { __builtin_prefetch(start + i); }
-  void prefetch(std::int64_t i) const { prefetch_bytes(words + start[i], (start[i + 1] - start[i]) * sizeof(Word)); }
+  void prefetch(std::int64_t i) const { prefetch_first(words + start[i], start[i + 1] - start[i]); }
 
   const Word* words;
   const std::int64_t* start;
@@ -71,14 +75,12 @@ struct SparseValueRows {
       : values(static_cast<const float*>(view.cells)),
         columns(static_cast<const Index*>(view.columns)),
         start(view.row_start) {}
-  Row row(std::int64_t i) const {
-    return {values + start[i], columns + start[i], start[i + 1] - start[i]};
-  }
+  Row row(std::int64_t i) const { return {values + start[i], columns + start[i], start[i + 1] - start[i]}; }
   void prefetch_start(std::int64_t i) const { __builtin_prefetch(start + i); }
   void prefetch(std::int64_t i) const {
     const std::int64_t size = start[i + 1] - start[i];
-    prefetch_bytes(values + start[i], size * sizeof(float));
-    prefetch_bytes(columns + start[i], size * sizeof(Index));
+    prefetch_first(values + start[i], size);
+    prefetch_first(columns + start[i], size);
   }
 
   const float* values;
@@ -109,8 +111,8 @@ struct PayloadRows {
   void prefetch_start(std::int64_t i) const { __builtin_prefetch(start + i); }
   void prefetch(std::int64_t i) const {
     const std::int64_t size = start[i + 1] - start[i];
-    prefetch_bytes(payload + start[i] * n_payload, size * n_payload * sizeof(float));
-    prefetch_bytes(columns + start[i], size * sizeof(std::int32_t));
+    prefetch_first(payload + start[i] * n_payload, size * n_payload);
+    prefetch_first(columns + start[i], size);
   }
 
   const float* payload;

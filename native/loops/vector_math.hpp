@@ -3,6 +3,7 @@
 
 #include <bit>
 #include <cstdint>
+#include <numbers>
 
 namespace kernline::KERNLINE_TARGET {
 
@@ -31,10 +32,10 @@ inline double log2_1p_fast(double r) {
 
 // For positive, normal x: x = 2^e m, and log2 m by the series at s = (m - 1)/(m + 1).
 inline double log2_fast(double x) {
-  const std::uint64_t bits = std::bit_cast<std::uint64_t>(x);
-  double m = std::bit_cast<double>((bits & 0x000fffffffffffffu) | 0x3ff0000000000000u);
+  const auto bits = std::bit_cast<std::uint64_t>(x);
+  auto m = std::bit_cast<double>((bits & 0x000fffffffffffffu) | 0x3ff0000000000000u);
   double e = std::bit_cast<double>((bits >> 52) | 0x4330000000000000u) - (0x1p52 + 1023.0);
-  const bool high = m > 1.4142135623730951;
+  const bool high = m > std::numbers::sqrt2;
   m = high ? 0.5 * m : m;
   e = high ? e + 1.0 : e;
   return e + log2_series((m - 1.0) / (m + 1.0));
@@ -44,7 +45,7 @@ inline double log2_fast(double x) {
 inline double exp2_fast(double x) {
   const double bounded = x < -1000.0 ? -1000.0 : x;
   const double shifted = bounded + 0x1.8p52;
-  const double r = (bounded - (shifted - 0x1.8p52)) * 0.69314718055994531;
+  const double r = (bounded - (shifted - 0x1.8p52)) * std::numbers::ln2;
   double series = 1.0 / 6227020800.0;
   series = series * r + 1.0 / 479001600.0;
   series = series * r + 1.0 / 39916800.0;
@@ -59,7 +60,7 @@ inline double exp2_fast(double x) {
   series = series * r + 0.5;
   series = series * r + 1.0;
   series = series * r + 1.0;
-  const double power = std::bit_cast<double>((std::bit_cast<std::uint64_t>(shifted) + 1023u) << 52);
+  const auto power = std::bit_cast<double>((std::bit_cast<std::uint64_t>(shifted) + 1023u) << 52);
   return x < -1000.0 ? 0.0 : series * power;
 }
 
@@ -67,7 +68,7 @@ inline double exp2_fast(double x) {
 inline float exp2_fast(float x) {
   const float bounded = x < -127.0f ? -127.0f : x;
   const float shifted = bounded + 0x1.8p23f;
-  const float r = (bounded - (shifted - 0x1.8p23f)) * 0.693147181f;
+  const float r = (bounded - (shifted - 0x1.8p23f)) * std::numbers::ln2_v<float>;
   float series = 1.0f / 5040.0f;
   series = series * r + 1.0f / 720.0f;
   series = series * r + 1.0f / 120.0f;
@@ -76,7 +77,7 @@ inline float exp2_fast(float x) {
   series = series * r + 0.5f;
   series = series * r + 1.0f;
   series = series * r + 1.0f;
-  const float power = std::bit_cast<float>((std::bit_cast<std::uint32_t>(shifted) + 127u) << 23);
+  const auto power = std::bit_cast<float>((std::bit_cast<std::uint32_t>(shifted) + 127u) << 23);
   return series * power;
 }
 

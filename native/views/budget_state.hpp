@@ -23,12 +23,12 @@ struct MergeTables {
 // What the loops need from the support vectors, for the model in training and for a fitted one.
 struct BlocksView {
   std::int64_t n_features;
-  std::int64_t n_slots;    // a multiple of block_slots
-  const float* vectors;    // [block][feature][slot], divided by `shrinks`
-  const float* shrinks;    // one per slot, so that merging with a sparse row touches only its columns; 1 for dense rows
-  const float* norms;      // squared; only sparse rows need them
-  const float* counts;     // 0 in an empty slot
-  float exponent;          // -gamma log2(e)
+  std::int64_t n_slots;  // a multiple of block_slots
+  const float* vectors;  // [block][feature][slot], divided by `shrinks`
+  const float* shrinks;  // one per slot, so that merging with a sparse row touches only its columns; 1 for dense rows
+  const float* norms;    // squared; only sparse rows need them
+  const float* counts;   // 0 in an empty slot
+  float exponent;        // -gamma log2(e)
 };
 
 // The mean of sampled times, without interrupted ones.
@@ -58,16 +58,16 @@ struct BudgetState {
   float* shrinks = nullptr;
   float* norms = nullptr;
   float* counts = nullptr;
-  double* pasts = nullptr;         // averaging: sum over steps of weight * count = weight_sum * count - past
-  std::int64_t* born = nullptr;    // the violation that filled a slot, to find the oldest
-  float* distances = nullptr;      // squared, [slot][slot]; null where nothing needs them
-  double* inverse = nullptr;       // of the kernel matrix of the support vectors; projection only
-  std::int64_t n_downdates = 0;    // of the inverse since it was last recomputed
+  double* pasts = nullptr;       // averaging: sum over steps of weight * count = weight_sum * count - past
+  std::int64_t* born = nullptr;  // the violation that filled a slot, to find the oldest
+  float* distances = nullptr;    // squared, [slot][slot]; null where nothing needs them
+  double* inverse = nullptr;     // of the kernel matrix of the support vectors; projection only
+  std::int64_t n_downdates = 0;  // of the inverse since it was last recomputed
   float exponent = 0.0f;
   MergeTables tables{};
   Search search = Search::lookup_wd;
   Maintenance maintenance = Maintenance::merge;
-  bool published = false;  // Algorithm 1 exactly: kernels are computed again, every partner is considered
+  bool published = false;        // Algorithm 1 exactly: kernels are computed again, every partner is considered
   bool newest_is_least = false;  // all rows have the same weight, and no count is smaller
   bool dense = true;             // else the rows are sparse
   bool intercept = false;
@@ -81,8 +81,8 @@ struct BudgetState {
   Random random;
 
   double C = 1.0;
-  double n_seen = 0.0;       // n in lambda = 1 / (n C)
-  bool stream = false;       // every step adds to n
+  double n_seen = 0.0;  // n in lambda = 1 / (n C)
+  bool stream = false;  // every step adds to n
   std::int64_t n_steps = 0;
   double bias = 0.0, bias_past = 0.0;
   bool averaging = false;

@@ -7,12 +7,12 @@
 
 namespace kernline {
 
-// Everything that a visit of a row needs besides its cells, in one cache line.
-struct alignas(32) Coordinate {
+// Everything that a visit of a row needs besides its cells and a target that is not a label. Rows of few features wait for
+// memory, so this is as small as possible: a label is the sign of the cost.
+struct Coordinate {
   double beta;
-  double target;    // t_i: a label, +1 or -1, or a number to predict
-  float curvature;  // K(x_i, x_i), intercept included
-  float cost;       // c_i
+  float curvature;    // K(x_i, x_i), intercept included
+  float signed_cost;  // c_i, times the label t_i, +1 or -1
 };
 
 // The loss (losses.hpp), and the only parameter that some have.
@@ -53,6 +53,7 @@ struct DualState {
   std::int64_t data_row(std::int64_t i) const { return members ? members[i] : i; }
   float* weights = nullptr;
   const float* scales = nullptr;
+  const double* targets = nullptr;  // numbers to predict; null if the targets are labels
 
   Random random;
   bool shuffle;  // else visit the rows in their order, as in some papers
@@ -79,7 +80,7 @@ struct DualState {
   // Filled by an evaluation, row by row: the exact sums at the current weights.
   std::int64_t evaluated = 0;  // next row of an evaluation
   double gap = 0.0;
-  double loss_sum = 0.0;     // sum of c_i l_i
+  double loss_sum = 0.0;      // sum of c_i l_i
   double squared_norm = 0.0;  // sum of beta_i f(x_i)
 };
 

@@ -28,16 +28,22 @@ struct Loops {
                       const std::int32_t* members, std::int64_t n_members, float* sums);
   void (*gram_dense)(const GramKernel&, const DensePoints&, const DensePoints&, std::int64_t begin, std::int64_t end,
                      double* out);
-  void (*gram_sparse)(const GramKernel&, const SparsePoints&, const SparsePoints&, std::int64_t begin,
-                      std::int64_t end, double* scratch, double* out);
+  void (*gram_sparse)(const GramKernel&, const SparsePoints&, const SparsePoints&, std::int64_t begin, std::int64_t end,
+                      double* scratch, double* out);
   void (*recall)(BudgetState&);
   bool (*sgd_pass)(const RowsView&, BudgetState&, double seconds);
   void (*budgeted_decision)(const RowsView&, const BlocksView&, std::int64_t begin, std::int64_t end, float* room,
                             double* out);
 };
 
-namespace baseline { extern const Loops loops; }
-namespace avx2 { extern const Loops loops; }
-namespace avx512 { extern const Loops loops; }
+namespace baseline {
+extern const Loops loops;
+}
+namespace avx2 {
+extern const Loops loops;
+}
+namespace avx512 {
+extern const Loops loops;
+}
 
 }  // namespace kernline

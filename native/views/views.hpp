@@ -30,9 +30,9 @@ struct RowsView {
 
 // How a table gives the vector of a code c.
 enum class TableForm : std::uint8_t {
-  dense,  // row c of an (n_codes, width) array
-  pair,   // two adjacent non-zeros: at c >> shift and the next, weights pairs[c & mask]
-  value,  // width 1: the cell is the value itself
+  dense,   // row c of an (n_codes, width) array
+  pair,    // two adjacent non-zeros: at c >> shift and the next, weights pairs[c & mask]
+  value,   // width 1: the cell is the value itself
   square,  // width 1: the square of the cell's value (read only: the linear kernel's K(x, x))
   powers,  // 1, l, l^2 ... of the cell's first payload l
   nodes,   // A m, with m the cell's other payloads: the kernel at the nodes

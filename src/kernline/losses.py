@@ -96,7 +96,8 @@ class _LabelLoss(Loss):
 
     def bounds(self, t: Array, c: Array) -> tuple[Array, Array]:
         """0 ≤ t β ≤ c."""
-        return np.minimum(t * c, 0.0), np.maximum(t * c, 0.0)
+        signed = t * c
+        return np.minimum(signed, 0.0), np.maximum(signed, 0.0)
 
 
 @dataclass(frozen=True)
@@ -154,7 +155,9 @@ class SquaredHinge(_LabelLoss):
 
     def gradient(self, t: Array, f: Array) -> Array:
         """−2 t max(0, 1 − t f)."""
-        return -2.0 * t * np.maximum(1.0 - t * f, 0.0)
+        excess = np.maximum(1.0 - t * f, 0.0)
+        excess *= -2.0 * t
+        return excess
 
     def curvature(self, t: Array, f: Array) -> Array:
         """2 where t f < 1."""

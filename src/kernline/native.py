@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,7 +13,7 @@ from .encoding import EncodedData
 from .tables import DenseTable, NodesTable, PairTable, PowersTable, Table, TablePair
 
 
-def native_table(table: Table) -> Any:
+def native_table(table: Table) -> _core.Table:
     """φ or ψ for the core."""
     if isinstance(table, DenseTable):
         return _core.Table.dense(table.rows)

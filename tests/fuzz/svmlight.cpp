@@ -19,7 +19,8 @@ void require(bool condition, const char* what) {
 }
 
 // As io/svmlight.py does it: what is left of a line goes in front of what comes next.
-SvmlightReader<double> read(const std::uint8_t* data, std::size_t size, std::size_t piece, const SvmlightOptions& options, int n_threads) {
+SvmlightReader<double> read(const std::uint8_t* data, std::size_t size, std::size_t piece,
+                            const SvmlightOptions& options, int n_threads) {
   SvmlightReader<double> reader(options);
   std::vector<char> kept;
   for (std::size_t begin = 0;; begin += piece) {
@@ -69,13 +70,17 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   options.n_bytes = 0;
   SvmlightReader<double> pieces = read(data, size, piece, options, 2);
   require(whole.error().line == pieces.error().line && whole.error().column == pieces.error().column &&
-              whole.error().message == pieces.error().message, "errors differ");
+              whole.error().message == pieces.error().message,
+          "errors differ");
   if (whole.n_bad() > 0 && !options.skips_bad_lines) return 0;
   require(whole.n_bad() == pieces.n_bad() && whole.n_lines() == pieces.n_lines(), "counts differ");
   require(whole.label_text() == pieces.label_text() && whole.whole_labels() == pieces.whole_labels(), "labels differ");
   auto a = whole.take_entries(), b = pieces.take_entries();
-  require(same(a.row_start, b.row_start) && same(a.narrow, b.narrow) && same(a.wide, b.wide) && same(a.values, b.values), "entries differ");
-  require(same(whole.take_labels(), pieces.take_labels()) && same(whole.take_label_count(), pieces.take_label_count()) &&
-              same(whole.take_qid(), pieces.take_qid()), "labels differ");
+  require(
+      same(a.row_start, b.row_start) && same(a.narrow, b.narrow) && same(a.wide, b.wide) && same(a.values, b.values),
+      "entries differ");
+  require(same(whole.take_labels(), pieces.take_labels()) &&
+              same(whole.take_label_count(), pieces.take_label_count()) && same(whole.take_qid(), pieces.take_qid()),
+          "labels differ");
   return 0;
 }

@@ -10,14 +10,14 @@ import threading
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import NamedTuple, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .. import _core
-from ..array_types import Array
+from ..array_types import Array, Matrix, is_sparse
 from ..landmarks import merging
 from .descent import in_slices
 
@@ -27,10 +27,12 @@ _PATIENCE = 3
 # Such rows are made dense, up to this many values.
 _COARSEST, _DENSE_VALUES = 1e4, 250_000_000
 
+Numeric = TypeVar("Numeric", float, Array)
 
-def values_of(X: Any, gamma: float) -> _core.Rows:
+
+def values_of(X: Matrix, gamma: float) -> _core.Rows:
     """X as the core takes it, float32. Dense rows are compared by differences, sparse rows by products."""
-    if sp.issparse(X) and X.nnz:
+    if is_sparse(X) and X.nnz:
         # In float64: squares of narrow integers wrap around, and those of float16 overflow.
         squares = sp.csr_array((np.square(X.data, dtype=np.float64), X.indices, X.indptr), shape=X.shape)
         longest = float(squares.sum(axis=1).max())
@@ -41,7 +43,7 @@ def values_of(X: Any, gamma: float) -> _core.Rows:
                     "in float32. Scale the data (sklearn.preprocessing.MaxAbsScaler), or lower gamma."
                 )
             X = X.toarray()
-    if not sp.issparse(X):
+    if not is_sparse(X):
         return _core.Rows.dense_values(np.ascontiguousarray(X, dtype=np.float32))
     indices = X.indices if X.indices.dtype in (np.int32, np.int64) else X.indices.astype(np.int64)
     return _core.Rows.sparse_values(X.indptr.astype(np.int64), indices, X.data.astype(np.float32), X.shape[1])
@@ -114,9 +116,9 @@ class BudgetedModel:
     @property
     def intercept(self) -> float:
         """Intercept of the average if there is one, else of the last iterate."""
-        return float(self._shared(np.float64(self.bias), np.float64(self.bias_past)))
+        return float(self._shared(self.bias, self.bias_past))
 
-    def _shared(self, counts: Any, pasts: Any) -> Any:
+    def _shared(self, counts: Numeric, pasts: Numeric) -> Numeric:
         return (self.weight_sum * counts - pasts) / self.average_norm if self.average_norm else self.scale * counts
 
 

@@ -135,21 +135,30 @@ class _SmoothLoss:
         self.targets = problem.targets[chosen]
         self.cost = problem.cost[chosen]
         self.centre = centre
-        self.sigma = sharpness * self.cost
-        self.K = 1.0 / self.sigma
-        self.bounds = self.loss.bounds(self.targets, self.cost)
+        if not self.loss.smooth:
+            self.sigma = sharpness * self.cost
+            self.K = 1.0 / self.sigma
+            self.low, self.high = self.loss.bounds(self.targets, self.cost)
 
-    def beta(self, f: Array) -> Array:
-        """−c_i ℓ′_i."""
+    def beta(self, f: Array, out: Array | None = None) -> Array:
+        """−c_i ℓ′_i. `out` may be f."""
         if self.loss.smooth:
-            return -self.cost * self.loss.gradient(self.targets, f)
-        return np.clip(self.loss.unbounded_step(self.targets, self.cost, self.centre, f, self.K), *self.bounds)
+            slope = np.multiply(self.cost, self.loss.gradient(self.targets, f), out=out)
+            return np.negative(slope, out=slope)
+        step = self.loss.unbounded_step(self.targets, self.cost, self.centre, f, self.K)
+        return np.clip(step, self.low, self.high, out=out)
 
-    def curvature(self, f: Array, beta: Array) -> Array:
-        """c_i ℓ″_i."""
+    def is_curved(self, f: Array, beta: Array) -> NDArray[np.bool_]:
+        """ℓ″_i ≠ 0."""
         if self.loss.smooth:
-            return self.cost * self.loss.curvature(self.targets, f)
-        return np.where(is_free(beta, *self.bounds), self.sigma, 0.0)
+            return self.loss.curvature(self.targets, f) != 0.0
+        return is_free(beta, self.low, self.high)
+
+    def curvature(self, f: Array, rows: NDArray[np.int64]) -> Array:
+        """c_i ℓ″_i of curved rows."""
+        if self.loss.smooth:
+            return self.cost[rows] * self.loss.curvature(self.targets[rows], f[rows])
+        return self.sigma[rows]
 
     def primal(self, f: Array) -> float:
         return float((self.cost * self.loss.value(self.targets, f)).sum())
@@ -208,7 +217,12 @@ class Newton:
             if gap < smallest:
                 best, smallest = self._point(), gap
             done = gap <= tol * primal and self._loss_left_out() <= tol * primal
-            if on_step(dual, gap, self._curved().size) or done or look == max_steps or not np.isfinite(gap):
+            if (
+                on_step(dual, gap, int(np.count_nonzero(self._is_curved())))
+                or done
+                or look == max_steps
+                or not np.isfinite(gap)
+            ):
                 break
             squared = gradient.dot(gradient)
             solved = squared <= _SOLVED * gap
@@ -238,14 +252,16 @@ class Newton:
 
     def _curve(self, beta: Array, rows: Rows) -> Curve:
         """Σ β_i φ(x_i) over `rows` of the data."""
-        support = np.flatnonzero(beta)
+        support = np.flatnonzero(beta != 0.0)  # faster than of numbers
         return self.space.sum(beta[support], rows[support])
 
     def _loss_left_out(self) -> float:
         """The loss of the rows that were idle when the centre last moved."""
         left_out = np.setdiff1d(np.arange(self.problem.n_rows), self.chosen, assume_unique=True)
         values = self.space.values(self.f, self.members[left_out]) + self.intercept_centre
-        return _SmoothLoss(self.problem, left_out, np.zeros(left_out.size), 1.0).primal(values)
+        return float(
+            (self.problem.cost[left_out] * self.problem.loss.value(self.problem.targets[left_out], values)).sum()
+        )
 
     def _point(self) -> tuple[Array, float]:
         """β and the intercept."""
@@ -267,8 +283,8 @@ class Newton:
         beta[self.chosen] = self.beta
         return beta
 
-    def _curved(self) -> NDArray[np.int64]:
-        return np.flatnonzero(self.loss.curvature(self.values, self.beta))
+    def _is_curved(self) -> NDArray[np.bool_]:
+        return self.loss.is_curved(self.values, self.beta)
 
     def _step(self, gradient: Curve) -> bool:
         """Step along the Newton direction to the minimum of the smooth objective; False if there is none."""
@@ -277,7 +293,9 @@ class Newton:
         linear, quadratic = self.f.dot(direction), direction.dot(direction)
 
         def slope(step: float) -> float:
-            return linear + step * quadratic - float(self.loss.beta(self.values + step * change) @ change)
+            point = step * change  # in place from here: this is called often, on all rows
+            point += self.values
+            return linear + step * quadratic - float(self.loss.beta(point, out=point) @ change)
 
         step = _zero_of(slope)
         if step == 0.0:
@@ -289,9 +307,8 @@ class Newton:
 
     def _solve(self, gradient: Curve) -> Curve:
         """Solve H d = −gradient by conjugate gradients in the inner product of the kernel."""
-        sigma = self.loss.curvature(self.values, self.beta)
-        curved = np.flatnonzero(sigma)
-        rows, weights = self.rows[curved], sigma[curved].astype(np.float32)
+        curved = np.flatnonzero(self._is_curved())
+        rows, weights = self.rows[curved], self.loss.curvature(self.values, curved).astype(np.float32)
         zero = np.zeros_like(gradient.c)
         found = Curve(zero, zero)
         residual = found.plus(-1.0, gradient)
