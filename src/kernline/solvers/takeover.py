@@ -19,9 +19,9 @@ _WINDOW = 1.0
 _EPOCHS = 5
 # Approximate cost of a visit of a row, and of Newton's method: passes over the data, and its own arithmetic.
 _VISIT_SECONDS, _CELL_SECONDS = 4e-8, 1.5e-9
-_NEWTON_PASSES, _UNKNOWN_SECONDS, _NEWTON_SECONDS = 60.0, 6e-6, 0.03
+_NEWTON_PASSES, _UNKNOWN_SECONDS, _NEWTON_SECONDS = 60.0, 2e-5, 0.03
 # Do not switch until this fraction of the cost of Newton's method has been spent on epochs.
-_EARLY = 0.05
+_EARLY = 0.3
 # Lower bound of the rate per visit of all rows: with a rate of zero, Newton's method would be due whatever it costs.
 _LEAST_RATE = 0.001
 # While the dual objective grows by this factor within a window, the gap does not show the rate of convergence yet.
