@@ -54,7 +54,10 @@ class Centring:
 
     s: float
     cost: float  # κ
+    reach: float = 1.0  # the longest step of the centre, on the scale of the targets
     last: tuple[float, float] | None = None  # b and Σβ when the centre last moved
+    low: float = -np.inf  # the best b is about within these
+    high: float = np.inf
 
     @classmethod
     def of(cls, norms: Array) -> Centring:
@@ -75,7 +78,18 @@ class Centring:
             if secant > 0.0:  # h is convex; otherwise the slopes are too inexact
                 factor = min(secant / self.s, _LONGEST)
         self.last = b, total
-        return b + factor * step
+        self._bracket(b, total)
+        return float(np.clip(b + np.clip(factor * step, -self.reach, self.reach), self.low, self.high))
+
+    def _bracket(self, b: float, total: float) -> None:
+        """Since h is convex, the best b is above this one if Σβ > 0, and below it if Σβ < 0.
+
+        As slopes are inexact, a side that is met again gives way to the other.
+        """
+        if total > 0.0:
+            self.low, self.high = b, self.high if self.high > b else np.inf
+        else:
+            self.low, self.high = self.low if self.low < b else -np.inf, b
 
     def imbalance(self, total: float) -> float:
         """About how much balancing adds to the gap."""
