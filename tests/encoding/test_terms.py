@@ -91,7 +91,7 @@ def test_certificate_confirms_the_gap(loss, solver):
     X, y = mixed()
     problem = problem_of(with_terms(AdditiveSVC(scale="minmax", loss=loss), *TERMS), X, y)
     result = DualCD(tol=1e-4, max_iter=10_000, solver=solver).solve(problem)
-    certificate = certify(problem, result.beta)
+    certificate = certify(problem, result.beta, result.intercept)
     assert result.converged
     assert_allclose(result.primal, certificate.primal, rtol=1e-5)
     assert_allclose(result.gap, certificate.gap, atol=1e-6 * certificate.primal, rtol=1e-3)
