@@ -20,7 +20,7 @@ from .labelled import Labelled
 from .one_vs_rest import solve_all
 from .progress import FitProgress
 
-# Values of the features of a block where they are not stored: 16 MB.
+# Feature values per block if they are not stored: 16 MB.
 _BLOCK_VALUES = 4_000_000
 
 
@@ -67,7 +67,7 @@ class LandmarkProblems:
         return TrainingRows.of_features(features, self.loss, constant, self.n_threads)
 
     def _constant(self) -> float:
-        """What the kernel gains for the intercept, by the mean of z(x)·z(x): never negative, whatever the kernel."""
+        """The kernel's constant for the intercept, by the mean of z(x)·z(x), which is not negative for any kernel."""
         sample = self.landmarks.features(sample_of(self.data.X), 1, np.float64)
         mean = float(np.square(sample).sum(axis=1).mean())
         if not mean < LARGEST:
