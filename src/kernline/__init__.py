@@ -37,7 +37,7 @@ __all__ = [
     "training",
 ]
 
-# Where a public name lives; one that is not here is a module. Loaded when asked for, so that the command line starts
+# Where a public name lives; one that is not here is a module. Loaded on first use, so that the command line starts
 # without NumPy and scikit-learn.
 _HOMES = {
     "AdditiveSVC": "estimators.additive",

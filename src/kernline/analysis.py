@@ -1,7 +1,7 @@
 """How well a method approximates the curves g_j(x) = Σ_t α_t y_t k(x, x_tj): exact curve, approximation, error.
 
 For one feature with training values x_tj and coefficients α_t y_t, which are random or those of a solution.
-`gradient_curve` returns the curves, `error_table` the errors of several methods side by side.
+`gradient_curve` returns the curves, `error_table` the errors of several methods.
 """
 
 from __future__ import annotations

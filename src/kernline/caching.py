@@ -13,7 +13,7 @@ Value = TypeVar("Value")
 
 
 class cached_property(Generic[Value]):  # noqa: N801
-    """Compute an attribute when it is first asked for; two threads that ask at once may both compute it."""
+    """Compute an attribute on first access; two threads that access it at the same time may both compute it."""
 
     def __init__(self, compute: Callable[[Any], Value]) -> None:
         self.compute = compute

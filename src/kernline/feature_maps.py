@@ -109,7 +109,7 @@ class AdditiveKernelMap(TransformerMixin, BaseEstimator):
         return _hats_map(kernel, self.n_components)
 
     def transform(self, X: MatrixLike) -> Matrix:
-        """Return the mapped data, sparse where X is: (n_samples, n_features · n_components_)."""
+        """Return the mapped data, sparse if X is sparse: (n_samples, n_features · n_components_)."""
         check_is_fitted(self)
         X = validation.check_new_data(self, X, self._encoder)
         row_start, columns, codes = self._encoder.transform(X).entries()
@@ -162,7 +162,7 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     Attributes
     ----------
-    basis_ : the landmarks in use, (n_landmarks, n_features).
+    basis_ : the landmarks used, (n_landmarks, n_features).
     root_ : T, upper triangular.
     gamma_ : the number used.
     n_dropped_ : landmarks left out, as K of the others determines theirs, or is not positive definite with them.
@@ -221,7 +221,7 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         return self
 
     def transform(self, X: MatrixLike) -> Values:
-        """Return z of every row, (n_samples, n_landmarks): float32 where X is, else float64."""
+        """Return z of every row, (n_samples, n_landmarks): float32 if X is float32, otherwise float64."""
         check_is_fitted(self)
         X = validation.check_new_rows(self, X, self._map.kernel.nonnegative_for)
         return self._map.features(X, thread_count(self.n_jobs), precision_of(X))

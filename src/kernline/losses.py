@@ -48,7 +48,7 @@ class Loss(ABC):
 
     @abstractmethod
     def gradient(self, t: Array, f: Array) -> Array:
-        """dℓ/df; where it jumps, the value of either side."""
+        """dℓ/df; at a jump, the value of either side."""
 
     @abstractmethod
     def curvature(self, t: Array, f: Array) -> Array:

@@ -55,7 +55,7 @@ def check_memory(what: str, needed: float, remedy: str = "") -> None:
 
 
 def exceeds_memory(needed: float) -> bool:
-    """Whether so many bytes are more than are available."""
+    """Whether this many bytes are more than are available."""
     return needed >= _SMALL and needed > available_bytes()
 
 
@@ -104,7 +104,7 @@ def check_width(X: Matrix, bytes_a_column: float, n_columns: int | None = None) 
     terms = f" ({n_columns:,} with one for each level)" if n_columns and n_columns > X.shape[1] else ""
     if is_sparse(X) and X.nnz:
         where = (
-            f" The last one in use, the {X.indices.max() + 1:,}th, is in row {_row_of_last(X) + 1:,} of {X.shape[0]:,}."
+            f" The last used one, the {X.indices.max() + 1:,}th, is in row {_row_of_last(X) + 1:,} of {X.shape[0]:,}."
         )
     raise TooLargeError(
         f"X has {X.shape[1]:,} columns{terms}, for which a fit takes about {needed / 2**30:.3g} GB, and "

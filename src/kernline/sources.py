@@ -1,4 +1,4 @@
-"""X as the core reads it: in place, whatever its number type and order, in blocks of rows so that Ctrl-C is heard."""
+"""X as the core reads it: in place, in any number type and order, in blocks of rows so that Ctrl-C works."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from .array_types import Matrix, MatrixLike, Numbers, SparseMatrix, is_sparse
 
 # Number types the core reads; others are converted, a small block at a time.
 _READ = {np.dtype(kind) for kind in ("?", "u1", "i1", "u2", "i2", "u4", "i4", "u8", "i8", "f2", "f4", "f8")}
-# Values in a call of the core, some 20 ms of one thread; and where they have to be converted first, 8 MB of float64.
+# Values per call of the core, about 20 ms on one thread; and if they must be converted first, 8 MB of float64.
 _CALL_VALUES, _CONVERTED_VALUES = 16_000_000, 1_000_000
 
 
 def row_blocks(X: Matrix, values: int = _CONVERTED_VALUES) -> Iterator[slice]:
-    """Rows of about so many values, at least one."""
+    """Slices of rows with about this many values, at least one row each."""
     stored = X.nnz if is_sparse(X) else X.size
     step = max(1, values * X.shape[0] // max(1, stored))
     for begin in range(0, X.shape[0], step):
@@ -29,7 +29,7 @@ def with_own_indices(X: MatrixLike) -> MatrixLike:
 
     SciPy and the core's loops use column numbers and offsets unchecked. A caller's thread that writes to them during a
     fit would make the process read and write outside its memory, so they are copied before they are checked: 4 or 8
-    bytes per value. The values stay where they are: whatever is written to those can only change a result.
+    bytes per value. The values stay where they are: a write to those can only change a result.
     """
     return _with_own_indices(X) if is_sparse(X) else X
 

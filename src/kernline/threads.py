@@ -1,4 +1,4 @@
-"""Threads: what `n_jobs` means, tasks that run side by side, and the thread pools of other libraries beneath them."""
+"""Threads: what `n_jobs` means, tasks that run in parallel, and the thread pools of the libraries they call."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def _set_threads(library: LibController, n_threads: int | None) -> None:
         return
     library.set_num_threads(n_threads)
     # In recent versions of threadpoolctl, only the thread that first limited OpenBLAS may change the limit while it
-    # lives. The last user may be another thread, so control is given up at once.
+    # lives. The last user may be another thread, so control is released immediately.
     if hasattr(library, "clear_controlling_thread"):
         library.clear_controlling_thread()
 
@@ -168,9 +168,9 @@ def one_openmp_thread(work: Callable[Arguments, Result]) -> Callable[Arguments, 
 def run_tasks(
     work: Callable[[int], Result], n_tasks: int, n_threads: int, interrupted: threading.Event
 ) -> list[Result]:
-    """Results of work(0), work(1), …, side by side. What ends one, Ctrl-C included, sets `interrupted` for the others.
+    """Results of work(0), work(1), …, run in parallel. An exception or Ctrl-C in one sets `interrupted` for all.
 
-    BLAS is limited to one thread meanwhile: its threads would come on top of those asked for. With them, a fit on MNIST
+    BLAS is limited to one thread meanwhile: its threads would be added to the requested ones. With them, a fit on MNIST
     with n_jobs=1 took 1.4 s of processor time, and 0.85 s without.
     """
     if min(n_threads, n_tasks) <= 1:

@@ -60,8 +60,8 @@ FREE = Intercept()
 class AdditiveSettings:
     """How rows are encoded, and the kernel and loss of the problems on them. Parameters are those of AdditiveSVC.
 
-    `terms` are those besides numbers, `n_problems` how many weight vectors the caller needs at once, for the estimate
-    of memory.
+    `terms` are those besides numbers. `n_problems` is the number of weight vectors that the caller keeps in memory, for
+    the estimate of what is needed.
     """
 
     kernel: AdditiveKernel

@@ -57,7 +57,7 @@ NO_NAMES = Names()
 
 @contextmanager
 def kernel_hint(kernel: object, remedy: str) -> Iterator[None]:
-    """Add to the error of a parameter which estimator has the kernel asked for, if it is one that is not additive."""
+    """If the kernel is known but not additive, add to the error which estimator has it."""
     try:
         yield
     except ValueError as error:
@@ -334,7 +334,7 @@ def ask_about_many_classes(classes: Labels, n_rows: int) -> None:
 
 
 def check_known_classes(classes: Labels, y: Labels) -> Indices:
-    """Return each sample's class number, of classes named beforehand."""
+    """Return each sample's class number among known classes."""
     unknown = np.setdiff1d(y, classes)
     if unknown.size:
         raise ValueError(
@@ -345,7 +345,7 @@ def check_known_classes(classes: Labels, y: Labels) -> Indices:
 
 
 def level_of_caller() -> int:
-    """The `stacklevel` for a warning of our caller's, such that it names the line outside this library.
+    """The `stacklevel` with which a warning of our caller names the line outside this library.
 
     Decorators of scikit-learn lie between a user's call and ours, more or fewer of them by version.
     """

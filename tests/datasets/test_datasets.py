@@ -144,11 +144,11 @@ class TestDownloads:
     @pytest.mark.parametrize("version", ['"one"', formatdate(usegmt=True)], ids=["tag", "date"])
     def test_are_resumed(self, server, remote, tmp_path, version):
         server.version, server.n_cut = version, 2
-        told = []
-        assert datasets.path(remote, lambda done, total: told.append((done, total))).read_bytes() == server.content
+        reports = []
+        assert datasets.path(remote, lambda done, total: reports.append((done, total))).read_bytes() == server.content
         half, three_quarters = len(server.content) // 2, len(server.content) * 3 // 4
         assert server.asked == [None, f"bytes={half}-", f"bytes={three_quarters}-"]
-        assert told[-1] == (len(server.content), len(server.content))
+        assert reports[-1] == (len(server.content), len(server.content))
         assert [path.name for path in tmp_path.iterdir()] == ["file"]
 
     @pytest.mark.parametrize("verified", [True, False])

@@ -383,7 +383,7 @@ class TestFit:
             AdditiveSVC(tol=1e-6, max_iter=2).fit(*digits)
 
     def test_a_tighter_tol_is_a_better_solution(self, digits):
-        """Float32 weights drift over thousands of epochs; they are summed anew on the way."""
+        """Float32 weights drift over thousands of epochs; they are summed again on the way."""
         X, y = digits[0], digits[1] == 2
         loose, tight = (AdditiveSVC(C=10.0, tol=tol, max_iter=20_000, random_state=0).fit(X, y) for tol in (1e-4, 3e-6))
         assert tight.dual_gap_[0] <= 3e-6 * tight.objective_[0] < loose.dual_gap_[0]

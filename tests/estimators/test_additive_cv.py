@@ -217,7 +217,7 @@ class TestInput:
             ({"cv": [(np.arange(300), [])]}, "cv: fold 0 holds out no sample"),
             ({"scoring": "elegance"}, "The 'scoring' parameter of AdditiveSVCCV must be"),
             ({"scoring": lambda model, X, y: np.nan}, "scoring: a score .* not a finite number"),
-            ({"scoring": lambda model, X, y: model.predict(X[:5])}, "100 held-out rows together; it was asked for 5"),
+            ({"scoring": lambda model, X, y: model.predict(X[:5])}, "100 held-out rows together; it got 5"),
         ],
     )
     def test_bad_parameters(self, histograms, options, message):

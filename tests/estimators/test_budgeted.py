@@ -231,7 +231,7 @@ class TestStream:
             BudgetedSVC().partial_fit(X, y)
         with pytest.raises(ValueError, match=r"not among the classes of the first call to partial_fit: \[1\]"):
             BudgetedSVC().partial_fit(X, y, classes=[0, 2])
-        with pytest.raises(ValueError, match="needs all labels at once"):
+        with pytest.raises(ValueError, match="needs all labels together"):
             BudgetedSVC(class_weight="balanced").partial_fit(X, y, classes=[0, 1])
         with pytest.raises(ValueError, match="at least two classes"):
             BudgetedSVC().partial_fit(X, y, classes=[0])

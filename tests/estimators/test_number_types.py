@@ -26,10 +26,10 @@ MODELS = {
     "cv": AdditiveSVCCV(Cs=[1.0, 10.0], cv=2),
     "budgeted": BudgetedSVC(budget=20, passes=2),
     "budgeted-narrow": BudgetedSVC(1e-4, budget=20, passes=2),  # sparse rows of SHORTS are written out
-    "nystrom": NystromSVC(n_basis=20),
-    "nystrom-random": NystromSVC(n_basis=20, basis="random"),
-    "nystrom-blocks": NystromSVC(n_basis=20, store_features=False),
-    "nystrom-exp-chi2": NystromSVC("exp-chi2", n_basis=20),
+    "nystrom": NystromSVC(n_basis=20, tol=1e-4),
+    "nystrom-random": NystromSVC(n_basis=20, basis="random", tol=1e-4),
+    "nystrom-blocks": NystromSVC(n_basis=20, store_features=False, tol=1e-4),
+    "nystrom-exp-chi2": NystromSVC("exp-chi2", n_basis=20, tol=1e-4),
     "nystrom-map": NystromMap(n_basis=20, basis="random"),
     "additive-map": AdditiveKernelMap("intersection", "hik"),
 }

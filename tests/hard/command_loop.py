@@ -16,6 +16,7 @@ import subprocess
 import sys
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 
 import kernline
@@ -120,6 +121,8 @@ def run_forks(n_runs: int, at_once: int) -> None:
         importlib.import_module(module)
     for name in ("AdditiveSVC", "datasets", "export", "load"):  # imported at first use
         getattr(kernline, name)
+    with suppress(ImportError):  # some versions of typer import half of pydantic when they parse the first option
+        importlib.import_module("typer._adapters")
     gc.freeze()  # or each child would go through all objects of the parent before it exits
     names = jobs(n_runs)
     alive: dict[int, tuple[str, Path]] = {}

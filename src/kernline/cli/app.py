@@ -9,7 +9,7 @@ import typer
 
 from .. import __version__
 from .bench import bench
-from .choosing import cv
+from .cv import cv
 from .habits import Habitual
 from .inspection import convert, export, inspect
 from .named import app as named

@@ -12,7 +12,7 @@ import typer
 from . import estimators
 from . import model_options as mod
 from . import options as opt
-from .choosing import search, searcher
+from .cv import search, searcher
 from .data import LabelledRows, Reading
 from .errors import ExitCode, UsageError
 from .model_output import model_file, save_model

@@ -45,7 +45,7 @@ class Download:
     def __init__(self, url: str, out: BinaryIO, on_bytes: OnBytes) -> None:
         self.url, self.out, self.on_bytes = url, out, on_bytes
         self.opener = urllib.request.build_opener(_SafeRedirects)
-        self.is_bounded = False  # whether a complete file can be told from a broken connection
+        self.is_bounded = False  # whether a complete file can be distinguished from a broken connection
         self._begin_again()
 
     def run(self) -> str:

@@ -37,7 +37,7 @@ class ColumnRange:
             maximum[has_zero] = np.maximum(maximum[has_zero], 0.0)
         is_empty = minimum > maximum
         minimum[is_empty] = maximum[is_empty] = 0.0
-        # Without the sign of a zero, which would depend on where it was met.
+        # Without the sign of a zero, which would depend on where it was found.
         return cls(minimum + 0.0, maximum + 0.0, n_nonzero, row_nonzero)
 
     def density(self, n_rows: int) -> float:

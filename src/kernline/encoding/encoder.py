@@ -18,7 +18,7 @@ Values outside the training range are **clipped** to it: u > 1 counts as 1. A cu
 which is exact for the intersection kernel (min(u, v) = v for every training value v), and for the others keeps one
 outlier from deciding a prediction. The linear kernel has no codes and extrapolates.
 
-Codes are stored densely, one a feature, or where most are zero as one 32-bit word a non-zero, column·256 + code.
+Codes are stored densely, one per feature, or if most are zero as one 32-bit word per non-zero, column·256 + code.
 No float copy of the data is made: it is read in place. Codes do not depend on the number of threads that make them.
 """
 
@@ -319,7 +319,7 @@ class Encoder:
         return EncodedData(cells.shape, cells)
 
     def _sparse(self, X: Matrix, column_range: ColumnRange | None, n_threads: int) -> EncodedData:
-        """Non-zeros only, packed with their columns where they are codes. Room is made for the non-zeros of X."""
+        """Non-zeros only; codes are packed with their columns. Memory is reserved for the non-zeros of X."""
         row_start = np.zeros(X.shape[0] + 1, dtype=np.int64)
         row_start[1:] = self._most_cells(X, column_range, n_threads)
         capacity = int(row_start.sum())

@@ -37,7 +37,7 @@ def rank_edges(
     """Where each feature's points begin, their edges and their levels; at most `width` points per feature.
 
     The lowest level, 0, belongs to zero or, where a column has negative values, to its minimum: so that a sparse matrix
-    and its dense copy are encoded alike.
+    and its dense copy are encoded equally.
     """
     rows: slice | Integers = slice(None)
     if X.shape[0] > _RANK_ROWS:
@@ -59,7 +59,7 @@ def rank_edges(
 
 
 def _column_blocks(sample: Numbers | CSCMatrix) -> Iterator[slice]:
-    """Consecutive columns, of about so many values together."""
+    """Slices of consecutive columns with about this many values each."""
     n_rows, n_columns = sample.shape
     before = sample.indptr if is_sparse(sample) else np.arange(n_columns + 1) * n_rows
     begin = 0
@@ -170,7 +170,7 @@ def _quantiles(block: _Block, last: Integers, counts: Integers, many: Integers, 
     target = np.broadcast_to(np.arange(1, steps + 1) / steps - 1e-12, (many.size, steps))
     low = np.repeat(first[many], steps).reshape(target.shape)
     high = np.repeat(first[many + 1], steps).reshape(target.shape)
-    for _ in range(int(counts[many].max()).bit_length()):  # bisection, of all columns at once
+    for _ in range(int(counts[many].max()).bit_length()):  # bisection, for all columns together
         middle = (low + high) // 2
         below = (share[np.minimum(middle, share.size - 1)] < target) & (low < high)
         low, high = np.where(below, middle + 1, low), np.where(below, high, middle)

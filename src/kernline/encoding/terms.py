@@ -12,7 +12,7 @@ terms are objects of the classes in `TERMS`.
 | missing | one column, beside its number or category | one | u = 1 where the value is NaN |
 | pair | two columns, beside their own terms | one per cell of a two-dimensional table | u = 1 |
 
-u = 1 is the last code of every grid, and exact: a level has one weight, and K between two rows is k(1, 1) where they
+u = 1 is the last code of every grid, and exact: a level has one weight, and K between two rows is k(1, 1) if they
 share the level and 0 otherwise. That is what an indicator column would give.
 """
 
@@ -298,7 +298,7 @@ class PairTerm(TableTerm):
 
     @classmethod
     def fit(cls, columns: tuple[int, ...], values: Array, bins: tuple[int | None, int | None] = (None, None)) -> Self:
-        """Take the distinct values of a column as levels, or, where `bins` has a number, so many quantile bins."""
+        """Take the distinct values of a column as levels, or that many quantile bins if `bins` has a number."""
         axes = (
             Axis.levels(column, j) if count is None else Axis.bins(column, count, j)
             for j, column, count in zip(columns, values.T, bins, strict=True)

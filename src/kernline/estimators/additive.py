@@ -44,7 +44,7 @@ class AdditiveSVC(OneAgainstRest[Matrix | EncodedData]):
         Cost of a margin violation; smaller is smoother.
     gamma : "scale" or float, default="scale"
         Factor of the kernel. "scale" makes the mean of K(x_i, x_i) one, so that C = 1 is a fair start on pixels, counts
-        and fractions alike; 1.0 is the kernel as it is.
+        and fractions; 1.0 is the kernel as defined.
     p : float, default=-8.0
         Exponent of kernel="power_mean", at most 0.
     loss : {"hinge", "squared_hinge"}, default="hinge"
@@ -67,7 +67,7 @@ class AdditiveSVC(OneAgainstRest[Matrix | EncodedData]):
     class_weight : dict, "balanced" or None, default=None
         Factor of C by class.
     n_jobs : int or None, default=None
-        Threads: classes are fitted side by side, and share what is left over. None is one, -1 all.
+        Threads, for classes; remaining threads are shared among them. None is one, -1 all.
     random_state : int, RandomState or None, default=0
         Seed of the order of visits; None takes NumPy's global state. The result does not depend on `n_jobs`. Models of
         different seeds are all within `tol` of the best, and their scores differ by a few tenths at the default. At

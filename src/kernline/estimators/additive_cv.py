@@ -34,7 +34,7 @@ class AdditiveSVCCV(AdditiveSVC):
     The model is refitted to all rows with the C and the kernel of the highest mean score; the folds are solved to three
     times its tol, at most 0.03, unless that is looser already. The encoder, and with it
     gamma="scale", sees all rows once: the columns' largest values (with scale="rank" their quantiles) are those of the
-    held-out rows too. Their labels are not seen, but for the counts that class_weight="balanced" takes.
+    held-out rows too. Their labels are not seen, except the counts for class_weight="balanced".
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class AdditiveSVCCV(AdditiveSVC):
         `decision_function` of all of these.
     gamma, p, loss, scale, fit_intercept, intercept_scaling, tol, max_iter, solver, class_weight : as for AdditiveSVC
     n_jobs : int or None, default=None
-        Threads: folds and classes run side by side. The result does not depend on it.
+        Threads, for folds and classes. The result does not depend on it.
     random_state, verbose : as for AdditiveSVC. verbose=1 logs a line for each fold, class and C.
 
     Attributes

@@ -64,13 +64,13 @@ class BudgetedSVC(OneAgainstRest[Matrix]):
     tol : float, default=0.001
         Stop when three passes in a row have not lowered the mean loss by this share; 0 makes all passes.
     class_weight : dict, "balanced" or None, default=None
-        Factor of C by class. `partial_fit`, which does not see all labels beforehand, takes no "balanced".
+        Factor of C by class. `partial_fit` does not know all labels in advance, so it refuses "balanced".
     n_jobs : int or None, default=None
-        Threads: classes are fitted side by side, rows predicted so. None is one, -1 all.
+        Threads, for classes in a fit and for rows in a prediction. None is one, -1 all.
     random_state : int, RandomState or None, default=0
         Seed of the order of rows; None takes NumPy's global state. The result does not depend on `n_jobs`.
     verbose : int, default=0
-        1 logs a line a class, 2 a line a pass, to the logger "kernline".
+        1 logs one line per class, 2 one line per pass, to the logger "kernline".
 
     Attributes
     ----------
@@ -81,7 +81,7 @@ class BudgetedSVC(OneAgainstRest[Matrix]):
     intercept_ : one per problem.
     gamma_ : the factor used.
     n_iter_ : passes made, one per problem; history_ : for each problem a list of (epoch, seconds, loss, n_violations,
-        n_maintained), an entry a pass. Of `fit` only.
+        n_maintained), one entry per pass. Of `fit` only.
 
     References
     ----------
@@ -192,7 +192,7 @@ class BudgetedSVC(OneAgainstRest[Matrix]):
         """Go on with more rows of a stream, each seen once; the first call needs all `classes` there will be."""
         if self.class_weight == "balanced":
             raise ValueError(
-                "class_weight='balanced' needs all labels at once, and partial_fit sees them in parts. Pass a dict: "
+                "class_weight='balanced' needs all labels together, and partial_fit sees them in parts. Pass a dict: "
                 "sklearn.utils.class_weight.compute_class_weight('balanced', ...) on a sample gives its values."
             )
         first = not hasattr(self, "_last")
@@ -249,7 +249,7 @@ class BudgetedSVC(OneAgainstRest[Matrix]):
         )
 
     def _gamma_of(self, X: Matrix) -> float:
-        """The factor of the squared distance, such that it is within the range of float32."""
+        """The factor of the squared distance, checked to be within the range of float32."""
         gamma = svc_gamma(X) if self.gamma == "scale" else float(self.gamma)
         if not 1e-30 < gamma < 1e30:
             raise ValueError(f"gamma={self.gamma!r} is {gamma:.3g} here, beyond float32. Scale the data.")

@@ -7,8 +7,8 @@ increasing C, the α of one C giving the start of the next:
 
 C_new / C_old keeps rows at the bound there; t* is where dual(t α) is highest (for the squared hinge, at C_old), near 1
 for classes that are separated, whose α no longer grow with C. The path ends early when the scores have risen and then
-stayed below the best for three C in a row: the largest C are the dearest. A single fall says little, least of all at
-the small end, where all scores are low.
+stayed below the best for three C in a row: the largest C are the most expensive. A single fall says little, especially
+at the small end, where all scores are low.
 """
 
 from __future__ import annotations
@@ -41,18 +41,18 @@ Rows: TypeAlias = NDArray[np.int32]
 # Ends of the grid of an integer `Cs`. With gamma="scale", MNIST and USPS are best near 10. Parts of covtype are best at
 # the upper end; ten times as far they gained 0.1 points on one split, and the last fit took ten times as long.
 _LOWEST_C, _HIGHEST_C = 1e-2, 1e2
-# Folds are solved to a gap so many times looser, up to the loosest: enough to rank the C.
+# Folds are solved to a gap this many times looser, up to the loosest: enough to rank the C.
 _LOOSER, _LOOSEST = 3.0, 0.03
 # So many C in a row must score below the best before larger ones are left out.
 _FALLS = 3
 
 
-# A name of scikit-learn's, or a function (model, X, y) → score; None: accuracy.
+# The name of a scorer of scikit-learn, or a function (model, X, y) → score; None: accuracy.
 Scorer: TypeAlias = str | Callable[..., float] | None
 
 
 class ScorerName(StrOptions):
-    """A parameter that names a scorer of scikit-learn's, whose metrics are imported only when it is checked."""
+    """A parameter that names a scorer of scikit-learn. The metrics are imported only when it is checked."""
 
     def __init__(self) -> None:
         super().__init__(set())
@@ -172,7 +172,7 @@ class _HeldOut(ClassifierMixin, BaseEstimator):
         if X.shape[0] != self.values.shape[0]:
             raise ValueError(
                 f"scoring: while C is chosen, the model scores its {self.values.shape[0]} held-out rows together; it "
-                f"was asked for {X.shape[0]} rows."
+                f"got {X.shape[0]} rows."
             )
         return one_column_flat(self.values)
 

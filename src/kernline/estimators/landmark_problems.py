@@ -21,7 +21,7 @@ from .labelled import Labelled
 from .one_vs_rest import solve_all
 from .progress import FitProgress
 
-# Values of the features of a block where they are not stored: 16 MB.
+# Feature values per block if they are not stored: 16 MB.
 _BLOCK_VALUES = 4_000_000
 
 
@@ -70,7 +70,7 @@ class LandmarkProblems:
         return TrainingRows.of_features(features, self.loss, self.intercept, mean, self.n_threads)
 
     def _mean_norm(self) -> float:
-        """The mean of z(x)·z(x) over some rows: never negative, whatever the kernel."""
+        """The mean of z(x)·z(x) over some rows, which is not negative for any kernel."""
         sample = self.landmarks.features(sample_of(self.data.X), 1, np.float64)
         mean = float(np.square(sample).sum(axis=1).mean())
         if not mean < LARGEST:

@@ -58,7 +58,7 @@ class NystromSVC(OneAgainstRest[Matrix]):
     kernel : str, a kernels object or callable, default="rbf"
         "rbf", "poly", "sigmoid", "laplacian"; "exp-chi2", exp(−γ Σ (x − y)²/(x + y)), for histograms; an additive
         kernel ("chi2", "intersection", …), a name of scikit-learn's pairwise kernels, or a function of two
-        matrices, sparse where X is (landmarks from k-means are dense), that returns K between their rows.
+        matrices, sparse if X is (landmarks from k-means are dense), that returns K between their rows.
     gamma : "scale" or float, default="scale"
         exp(−γ ‖x − y‖²), (γ x·y + coef0)^degree, tanh(γ x·y + coef0). "scale" is 1 / (n_features · X.var()) as in SVC;
         for "exp-chi2" and "laplacian" 1 over the mean distance. Kernels without a width are multiplied by it; "scale"
@@ -81,7 +81,7 @@ class NystromSVC(OneAgainstRest[Matrix]):
     fit_intercept, intercept_scaling, tol, max_iter, solver, class_weight, verbose : as for AdditiveSVC
         Where features are not stored, the solver is coordinate descent, and max_iter counts passes over the blocks.
     n_jobs : int or None, default=None
-        Threads: blocks of rows, then classes, side by side. None is one, -1 all.
+        Threads, for blocks of rows and then for classes. None is one, -1 all.
     random_state : int, RandomState or None, default=0
         Seed of the landmarks and of the order of visits; None takes NumPy's global state. The result does
         not depend on `n_jobs`.
@@ -89,7 +89,7 @@ class NystromSVC(OneAgainstRest[Matrix]):
     Attributes
     ----------
     classes_ : the labels.
-    basis_ : the landmarks in use, (n_landmarks, n_features).
+    basis_ : the landmarks used, (n_landmarks, n_features).
     dual_coef_ : the a_l, (n_problems, n_landmarks).
     intercept_ : one per problem.
     gamma_ : the number used.
@@ -226,7 +226,7 @@ class NystromSVC(OneAgainstRest[Matrix]):
         Parameters stay as they are: ``set_params(gamma=model.gamma_, C=model.C_)`` takes the choice over.
 
         The landmarks are chosen once, from all rows, and distances to them computed once; the features of a γ serve all
-        C and folds, and are stored whatever `store_features` says. So the landmarks have seen the held-out rows, and
+        C and folds, and are stored even with store_features=False. So the landmarks have seen the held-out rows, and
         with basis="l1" their labels: read `scores_` to compare, not as what to expect of new data.
 
         Parameters
@@ -277,7 +277,7 @@ class NystromSVC(OneAgainstRest[Matrix]):
 
     @property
     def basis_(self) -> Matrix:
-        """The landmarks in use."""
+        """The landmarks used."""
         check_is_fitted(self)
         return self._points.X
 

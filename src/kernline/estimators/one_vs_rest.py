@@ -1,4 +1,4 @@
-"""What the classifiers share: binary problems side by side, how they ended, and labels from scores."""
+"""What the classifiers share: binary problems solved in parallel, their results, and labels from scores."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .progress import FitProgress
 
 _FloatsT = TypeVar("_FloatsT", Array, Floats)
 
-# Scores that `predict` holds at once: 32 MB.
+# Scores in memory while `predict` runs: 32 MB.
 _SCORES_AT_ONCE = 2**22
 
 

@@ -1,4 +1,4 @@
-"""What a long fit tells while it runs: log lines by `verbose`, and scikit-learn's callbacks where it has them."""
+"""Progress of a long fit: log lines by `verbose`, and scikit-learn's callbacks in versions that have them."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ class SearchResult(Generic[ValueT]):
     @property
     def best(self) -> tuple[int, int]:
         """The numbers of the best value and C."""
-        means = np.round(self.means, 12)  # equal scores stay equal whatever the order of their sum
+        means = np.round(self.means, 12)  # so that equal scores stay equal for every order of summation
         found = [(np.nanmax(row), -int(np.nanargmax(row))) for row in means]
         value = max(range(len(found)), key=lambda k: found[k])
         return value, -found[value][1]

@@ -22,9 +22,9 @@ from ..threads import one_blas_thread, run_tasks
 from .pairwise import PairKernel
 from .points import Points, Precision, Values, precision_of
 
-# A landmark adds nothing when the others leave less than this part of K(b, b): float32 does not tell it from zero.
+# A landmark adds nothing when the others leave less than this part of K(b, b): float32 cannot distinguish it from zero.
 _NOTHING_NEW = 2e-6
-# Values of X or of K(X, B) in a block of rows: its products stay in the cache, and Ctrl-C is heard between blocks.
+# Values of X or of K(X, B) in a block of rows: its products stay in the cache, and Ctrl-C works between blocks.
 _BLOCK_VALUES = 1_000_000
 # T is applied a part of its columns at a time, which leaves out most of its zeros.
 _PARTS = 8
@@ -132,6 +132,6 @@ def blocks(n_rows: int, row_values: int, block_values: int = _BLOCK_VALUES) -> l
 
 
 def run_blocks(work: Callable[[slice], None], n_rows: int, row_values: int, n_threads: int) -> None:
-    """Call `work` for blocks of rows, side by side."""
+    """Call `work` for blocks of rows, in parallel."""
     parts = blocks(n_rows, row_values)
     run_tasks(lambda k: work(parts[k]), len(parts), n_threads, threading.Event())

@@ -26,7 +26,7 @@ _REFUSED = {"additive_chi2"}
 _COARSEST = 1e3
 
 
-# A function of two matrices, sparse where X is, that returns K between their rows.
+# A function of two matrices, sparse if X is sparse, that returns K between their rows.
 KernelFunction: TypeAlias = Callable[[Matrix, Matrix], Matrix]
 KernelLike: TypeAlias = str | kernels.AdditiveKernel | KernelFunction
 
@@ -120,7 +120,7 @@ def _variance(X: Matrix) -> float:
     if sp.issparse(X):
         mean = X.sum(dtype=np.float64) / n_values
         return float(np.square(X.data, dtype=np.float64).sum()) / n_values - float(mean * mean)
-    # In blocks, as NumPy's own takes 16 bytes per value; and row by row, whatever the layout of X.
+    # In blocks, as NumPy's own takes 16 bytes per value; and row by row, for every layout of X.
     blocks = list(row_blocks(X))
     mean = sum(np.ascontiguousarray(X[rows], dtype=np.float64).sum() for rows in blocks) / n_values
     return float(sum(np.square(np.ascontiguousarray(X[rows]) - mean).sum() for rows in blocks) / n_values)

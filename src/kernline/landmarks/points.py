@@ -113,7 +113,7 @@ def plain(X: Matrix) -> Matrix:
 
 
 def _rounded(center: Array) -> Array:
-    """Round to the digits of float32, whatever the exponent, so that rows of either precision are moved equally."""
+    """Round to the digits of float32, for any exponent, so that rows of either precision are moved equally."""
     digits, exponent = np.frexp(center)
     return np.ldexp(digits.astype(np.float32).astype(np.float64), exponent)
 

@@ -3,7 +3,7 @@
 - "kmeans": the centres of a few rounds of k-means on a sample (Zhang, Tsang and Kwok, ICML 2008).
 - "l1": the candidates that an L1-regularised SVM (C = 1) on K(sample, candidates) gives a weight, for some class (Tsai,
   Yeh, Lee and Wang, "Solving non-linear SVM in linear time?", Algorithm 2). It finds the size as well. Candidates and
-  sample are √n as published, but no fewer than 1,500, or three for each landmark asked for.
+  sample are √n as published, but no fewer than 1,500, or three per requested landmark.
 - "leverage": drawn in proportion to their ridge leverage, how badly the others stand for them (Alaoui and Mahoney,
   2015).
 - "random": drawn with equal chances.
@@ -30,12 +30,12 @@ Rows = NDArray[np.int64]
 
 METHODS = ("kmeans", "l1", "leverage", "random")
 
-# Landmarks where no number is given, but for "l1", which finds its own.
+# Default number of landmarks, except for "l1", which finds its own.
 DEFAULT_SIZE = 500
 # The published √n candidates are few where n is: 71 on the paper's USPS, too few for its accuracy. This many give it,
 # in a second or two; 500 fell 1.6 points short there.
 _FEWEST_CANDIDATES = 1500
-# Candidates for each landmark asked for: about half of them get a weight.
+# Candidates per requested landmark: about half of them get a weight.
 _CANDIDATES_EACH = 3
 # Rows for each landmark that k-means and the leverage scores look at, and rounds: more changed no accuracy we measured.
 _ROWS_EACH, _ROUNDS = 5, 5
@@ -70,7 +70,7 @@ def select(
     n_basis: int | None,
     random: np.random.RandomState,
 ) -> Points:
-    """Landmarks from the rows X; `number` is each row's class, which "l1" alone asks for. At most one a row."""
+    """Landmarks from the rows X; `number` is each row's class, which only "l1" needs. At most one landmark per row."""
     if method == "l1":
         assert number is not None
         return _by_l1(kernel, X, number, n_basis, random)
@@ -85,7 +85,7 @@ def select(
 
 
 def _points(rows: Matrix, X: Matrix) -> Points:
-    """Landmarks beside rows like X: those of sparse data are not centred, whatever they are themselves."""
+    """Landmarks to compare with rows like X: for sparse data they are not centred, even if they are dense."""
     return Points.of(rows, centred=not is_sparse(X))
 
 
@@ -141,7 +141,7 @@ def _by_l1(
     model = LinearSVC(penalty="l1", dual=False, tol=0.01, random_state=seed_from(random))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # which columns are not zero shows long before
-        # A class at a time, so that Ctrl-C is heard; not in threads, as LIBLINEAR's random numbers are the process's.
+        # One class at a time, so that Ctrl-C works; not in threads, because LIBLINEAR's random numbers are global.
         for _, signs in zip(*one_against_rest(np.unique(number), number), strict=True):
             weights += np.abs(model.fit(features, signs[sample]).coef_[0])
     chosen = np.flatnonzero(weights)

@@ -86,7 +86,7 @@ def get(approximation: str | Approximation, spacing: float = CROWDED) -> Approxi
 
 
 def build(kernel: AdditiveKernel, approximation: str | Approximation, *, values: Array | None = None) -> TablePair:
-    """Return the tables of a method. The linear kernel is exact, whatever the method.
+    """Return the tables of a method. The linear kernel is exact with every method.
 
     `values`, the non-zero u of the training data, is used by methods whose knots depend on it.
     """

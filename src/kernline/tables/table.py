@@ -3,7 +3,7 @@
     read:   f_j(u) = φ(u) · W_j
     write:  W_j   += δ · s_j · ψ(u)
 
-A cell is a code (DenseTable, PairTable), the value itself (ValueTable), or numbers computed from it beforehand, its
+A cell is a code (DenseTable, PairTable), the value itself (ValueTable), or numbers computed from it in advance, its
 payload (PowersTable, NodesTable). `vectors(cells)` returns in float64 what the core's loops compute on the fly; the
 referees use it.
 """
