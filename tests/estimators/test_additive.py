@@ -378,7 +378,7 @@ class TestBadInput:
 class TestFit:
     def test_warns_with_numbers_and_a_remedy(self, digits):
         with pytest.warns(
-            ConvergenceWarning, match=r"max_iter=2 epochs.*relative gap of .* where tol=1e-06.*Raise max_iter"
+            ConvergenceWarning, match=r"max_iter=2 passes.*relative gap of .* where tol=1e-06.*Raise max_iter"
         ):
             AdditiveSVC(tol=1e-6, max_iter=2).fit(*digits)
 

@@ -142,7 +142,7 @@ class TestPath:
         means = search.cv_results_["mean_test_score"]
         errors = search.cv_results_["std_test_score"] / np.sqrt(5)
         chosen = model.Cs_.tolist().index(model.C_)
-        assert means[chosen] >= means.max() - errors[means.argmax()]
+        assert means[chosen] >= means.max() - max(errors[means.argmax()], 1.0 / len(y))
         assert means.max() > 0.9
 
     @pytest.mark.parametrize(
@@ -274,5 +274,5 @@ class TestFit:
     def test_works_on_a_sparse_matrix_of_int64_indices(self, histograms):
         X, y = histograms
         wide = sp.csr_array((X.data, X.indices.astype(np.int64), X.indptr.astype(np.int64)), shape=X.shape)
-        models = [AdditiveSVCCV("linear", Cs=CS, cv=3, random_state=0).fit(Z, y) for Z in (X, wide)]
+        models = [AdditiveSVCCV("linear", Cs=CS, cv=3, tol=1e-5, random_state=0).fit(Z, y) for Z in (X, wide)]
         assert_array_equal(models[0].scores_, models[1].scores_)

@@ -60,7 +60,7 @@ class AdditiveSVC(OneAgainstRest[Matrix | EncodedData]):
     tol : float, default=0.01
         Stop at a duality gap of tol times the objective. Below about 1e-5, float32 may not get there.
     max_iter : int, default=1000
-        Most passes over the data and Newton steps, a problem.
+        Most passes over the rows per problem; a step of Newton's method counts as one.
     solver : {"auto", "dual-cd", "newton"}, default="auto"
         Coordinate descent on the dual, Newton's method on the primal, or ("auto") the first until the second pays: for
         large C, and for many rows of few features. Only "hats", the linear kernel and the explicit maps have a primal.

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
 from ..sklearn_compat import with_callbacks
-from ..solvers import EpochReport, PassReport, SolveResult
+from ..solvers import EPOCHS_A_PASS, EpochReport, PassReport, SolveResult
 from ..validation import level_of_caller
 
 logger = logging.getLogger("kernline")
@@ -64,7 +64,7 @@ class FitProgress:
         if self.unfinished:
             relative, name = max(self.unfinished)
             warnings.warn(
-                f"{len(self.unfinished)} of {self.n_ended} problems stopped at max_iter={self.max_iter} epochs; the "
+                f"{len(self.unfinished)} of {self.n_ended} problems stopped at max_iter={self.max_iter} passes; the "
                 f"worst, {name}, has a relative gap of {relative:.2g} where tol={tol:g} was asked. Raise max_iter or "
                 "tol, or lower C, which makes the problem easier.",
                 ConvergenceWarning,
@@ -82,7 +82,9 @@ class ProblemProgress:
         self.context = None
         if fit.context is not None:
             with fit.lock:
-                self.context = fit.context.subcontext(self.label, task_id=index, max_subtasks=fit.max_iter)
+                self.context = fit.context.subcontext(
+                    self.label, task_id=index, max_subtasks=EPOCHS_A_PASS * fit.max_iter
+                )
                 self.context.call_on_fit_task_begin(estimator=fit.estimator)
 
     def __call__(self, report: EpochReport | PassReport) -> bool:
@@ -101,7 +103,7 @@ class ProblemProgress:
         relative = result.gap / result.primal if result.primal else 0.0
         with self.fit.lock:
             self.fit.n_ended += 1
-            if not result.converged and result.n_iter >= self.fit.max_iter:
+            if not result.converged and not result.stopped:
                 self.fit.unfinished.append((relative, self.name))
         seconds = result.history[-1].seconds if result.history else 0.0
         self.close(f"{result.n_iter} epochs, relative gap {relative:.2g}, {seconds:.2f} s")

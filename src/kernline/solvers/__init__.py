@@ -2,10 +2,11 @@
 
 from .blockwise import BlockProblems, Blockwise
 from .budgeted_sgd import BudgetedModel, BudgetedSGD, PassReport
-from .dual_cd import DualCD
+from .dual_cd import EPOCHS_A_PASS, DualCD
 from .problem import EpochReport, Problem, SolveResult
 
 __all__ = [
+    "EPOCHS_A_PASS",
     "BlockProblems",
     "Blockwise",
     "BudgetedModel",

@@ -96,6 +96,7 @@ class _Progress:
     estimate: float = 0.0  # of the gap, in this pass
     n_active: int = 0
     converged: bool = False
+    stopped: bool = False  # a callback asked for it
     history: list[EpochReport] = field(default_factory=list)
 
     def resume(self, problem: Problem, rows: Rows, seed: int) -> _core.DualSolver:
@@ -163,7 +164,9 @@ class _Run:
             self._pass(under_way, number)
             last = number == self.settings.max_iter
             self._evaluate([k for k in under_way if last or self._looks_converged(k)])
-            stopped = [k for k in under_way if self._report(k, number)]
+            for k in under_way:
+                self._report(k, number)
+            stopped = [k for k in under_way if self.states[k].stopped]
             self._evaluate([k for k in stopped if not np.isfinite(self.states[k].gap)])
             under_way = [k for k in under_way if not (last or self.states[k].converged or k in stopped)]
         return [self._result(state) for state in self.states]
@@ -282,12 +285,12 @@ class _Run:
             state.estimate = state.gap
             state.converged = state.gap <= self.settings.tol * state.primal
 
-    def _report(self, k: int, number: int) -> bool:
-        """Report the pass; True asks to stop."""
+    def _report(self, k: int, number: int) -> None:
+        """Report the pass, to a callback that may ask to stop."""
         state = self.states[k]
         seconds = time.perf_counter() - self.begun
         state.history.append(EpochReport(number, seconds, state.dual, state.estimate, state.n_active))
-        return self.watches[k](state.history[-1])
+        state.stopped = self.watches[k](state.history[-1])
 
     def _result(self, state: _Progress) -> SolveResult:
         return SolveResult(
@@ -299,4 +302,5 @@ class _Run:
             gap=state.gap,
             converged=state.converged,
             history=state.history,
+            stopped=state.stopped,
         )

@@ -30,7 +30,7 @@ _NEWTON_STEPS = 50
 # Without coordinate descent, Newton's method runs again to a tenth of its last tolerance, at most this many times.
 _TIGHTENINGS = 5
 # Most epochs per pass over the data: many epochs visit few rows.
-_EPOCHS_A_PASS = 30
+EPOCHS_A_PASS = 30
 # If C is large, it starts this many doublings below.
 _DOUBLINGS = 3
 
@@ -40,7 +40,7 @@ OnEpoch = Callable[[EpochReport], bool]
 
 @dataclass(frozen=True)
 class DualCD:
-    """Stop at a duality gap of `tol` times the primal objective, or after `max_iter` epochs.
+    """Stop at a duality gap of `tol` times the primal objective, or after `max_iter` passes over the rows.
 
     Rows are visited in random order, from `seed`; without `shuffle` in their own order, as in the papers on PmSVM.
     `solver` is "dual-cd", "newton" (from the first step; coordinate descent then closes the rest of the gap), or
@@ -54,6 +54,11 @@ class DualCD:
     shuffle: bool = True
     solver: str = "auto"
     n_threads: int = 1
+
+    @property
+    def max_epochs(self) -> int:
+        """Most epochs: each is a pass, or a part of one."""
+        return EPOCHS_A_PASS * self.max_iter
 
     def solve(
         self,
@@ -99,6 +104,7 @@ class DualCD:
             history=log.history,
             newton_steps=len(log.history),
             newton_first=True,
+            stopped=log.asked_to_stop,
         )
 
 
@@ -147,6 +153,7 @@ class _Run:
             history=self.log.history,
             newton_steps=self.newton_steps,
             newton_first=self.settings.solver == "newton" and newton.applies_to(self.problem),
+            stopped=self.log.asked_to_stop,
         )
 
     def _descend(self) -> bool:
@@ -171,8 +178,8 @@ class _Run:
         return False
 
     def _may_go_on(self) -> bool:
-        """Whether the limit is not reached. Epochs that visit few rows count as parts of a pass, and Newton's steps."""
-        return self.takeover.passes_left > 0 and len(self.log.history) < _EPOCHS_A_PASS * self.settings.max_iter
+        """Whether the limit is not reached. Epochs that visit few rows count as parts of a pass."""
+        return self.takeover.passes_left > 0 and len(self.log.history) < self.settings.max_epochs
 
     def _epoch(self, next_check: int) -> bool:
         """Run one epoch; return whether it computed the exact gap."""
@@ -228,15 +235,17 @@ class _Run:
 
     def _newton(self) -> None:
         """Run Newton's steps; keep them if they raise the dual objective. A few epochs close the rest of the gap."""
+        if self.problem.free_intercept:
+            self.descent.evaluate()  # the dual objective of an unbalanced β is no lower bound
         before = self.descent.beta, self.descent.intercept
         dual = self.descent.dual
 
         def on_step(dual: float, gap: float, n_active: int) -> bool:
             self.newton_steps += 1
-            self.takeover.n_visits += n_active
+            self.takeover.n_visits += self.problem.n_rows
             return self.log.add(dual, gap, n_active)
 
-        max_steps = min(_NEWTON_STEPS, self.settings.max_iter - len(self.log.history))
+        max_steps = min(_NEWTON_STEPS, math.ceil(self.takeover.passes_left))
         method = newton.Newton(self.problem, *before, self.settings.n_threads, self.interrupted)
         found = method.run(self.settings.tol * 0.25**self.takeover.newton_runs, max_steps, on_step)
         self.descent.start(*found)

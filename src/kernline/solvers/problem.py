@@ -89,6 +89,7 @@ class SolveResult:
     history: list[EpochReport]
     newton_steps: int = 0
     newton_first: bool = False  # else after coordinate descent
+    stopped: bool = False  # a callback asked for it
 
     @property
     def dual(self) -> float:
