@@ -136,9 +136,11 @@ NB_MODULE(_core, m) {
   nb::class_<DualSolver>(m, "DualSolver")
       .def(nb::init<const Rows&, const Table&, const Table&, Vector<const float>, Vector<const double>,
                     Vector<const double>, Vector<const double>, double, const std::string&, double,
-                    std::optional<Vector<const std::int32_t>>, std::uint64_t, bool>(),
+                    std::optional<Vector<const std::int32_t>>, std::optional<Vector<const float>>, double,
+                    std::uint64_t, bool>(),
            "rows"_a, "read"_a, "write"_a, exact("scales"), exact("targets"), exact("cost"), exact("curvature"),
-           "intercept_square"_a, "loss"_a, "epsilon"_a, exact("members").none(), "seed"_a, "shuffle"_a)
+           "intercept_square"_a, "loss"_a, "epsilon"_a, exact("members").none(), exact("means").none(), "mean_square"_a,
+           "seed"_a, "shuffle"_a)
       .def("sweep", &DualSolver::sweep, "seconds"_a, Release())
       .def("rebuild", &DualSolver::rebuild, "seconds"_a, Release())
       .def("evaluate", &DualSolver::evaluate, "seconds"_a, Release())
@@ -146,11 +148,12 @@ NB_MODULE(_core, m) {
       .def("wake_all", &DualSolver::wake_all)
       .def("grow", &DualSolver::grow, "factor"_a, Release())
       .def("set_beta", &DualSolver::set_beta, exact("beta"))
-      .def("set_weights", &DualSolver::set_weights, exact("weights"), "intercept"_a)
+      .def("set_weights", &DualSolver::set_weights, exact("weights"), "intercept"_a, "beta_sum"_a = 0.0)
       .def("set_centre", &DualSolver::set_centre, "centre"_a)
       .def("copy_weights", &DualSolver::copy_weights, exact("out"))
       .def("copy_beta", &DualSolver::copy_beta, exact("out"))
-      .def_prop_ro("beta_sum", &DualSolver::beta_sum)
+      .def_prop_ro("beta_sum", [](const DualSolver& s) { return s.state().beta_sum; })
+      .def_prop_ro("centre", [](const DualSolver& s) { return s.state().centre; })
       .def_prop_ro("intercept", [](const DualSolver& s) { return s.state().intercept; })
       .def_prop_ro("n_active", [](const DualSolver& s) { return s.state().n_active; })
       .def_prop_ro("dual", [](const DualSolver& s) { return s.state().dual; })

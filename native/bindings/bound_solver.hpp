@@ -47,7 +47,8 @@ class DualSolver {
   DualSolver(const Rows& rows, const Table& read, const Table& write, Vector<const float> scales,
              Vector<const double> targets, Vector<const double> cost, Vector<const double> curvature,
              double intercept_square, const std::string& loss, double epsilon,
-             std::optional<Vector<const std::int32_t>> members, std::uint64_t seed, bool shuffle)
+             std::optional<Vector<const std::int32_t>> members, std::optional<Vector<const float>> means,
+             double mean_square, std::uint64_t seed, bool shuffle)
       : rows_(rows),
         method_{read.view(), write.view()},
         read_(read),
@@ -55,6 +56,7 @@ class DualSolver {
         scales_(scales),
         targets_(targets),
         members_(members),
+        means_(means),
         state_(seed, shuffle, {loss_kind(loss), epsilon}, static_cast<float>(intercept_square)) {
     const RowsView& view = rows_.view();
     const std::size_t n = members ? members->size() : static_cast<std::size_t>(view.n_rows);
@@ -66,6 +68,7 @@ class DualSolver {
     require(scales.size() == static_cast<std::size_t>(view.n_features), "one scale per feature");
     require(targets.size() == n && cost.size() == n && curvature.size() == n,
             "one target, one cost and one curvature per row");
+    require(!means || means->size() == n, "one mean per row");
     require(std::isfinite(epsilon) && epsilon >= 0.0, "epsilon must be a finite number, 0 or more");
     require(n < (std::size_t{1} << 31), "more than 2^31 rows: train on a subset");
 
@@ -91,6 +94,8 @@ class DualSolver {
     state_.weights = weights_.get();
     state_.scales = scales_.data();
     state_.targets = labels ? nullptr : targets_.data();
+    state_.means = means ? means->data() : nullptr;
+    state_.mean_square = mean_square;
   }
   DualSolver(const DualSolver&) = delete;
 
@@ -111,11 +116,13 @@ class DualSolver {
       exact_weights_.assign(n_weights_ + 1, 0.0);
       state_.exact_weights = exact_weights_.data();
       state_.exact_intercept = state_.centre;
+      state_.exact_beta_sum = 0.0;
       state_.rebuilt = 0;
     }
     if (!loops().rebuild(rows_.view(), method_, state_, seconds)) return false;
     for (std::size_t k = 0; k < n_weights_; ++k) weights_[k] = static_cast<float>(exact_weights_[k]);
     state_.intercept = state_.exact_intercept;
+    state_.beta_sum = state_.exact_beta_sum;
     std::vector<double>().swap(exact_weights_);
     return true;
   }
@@ -134,6 +141,7 @@ class DualSolver {
     loops().grow(state_, factor);
     for (std::size_t k = 0; k < n_weights_; ++k) weights_[k] = static_cast<float>(weights_[k] * factor);
     state_.intercept *= factor;
+    state_.beta_sum *= factor;
     state_.centre *= factor;
   }
 
@@ -146,11 +154,12 @@ class DualSolver {
 
   // Starts from these weights, to which rows of other data have contributed: this problem is then a block of a larger one,
   // and its dual objective counts the changes from here.
-  void set_weights(Vector<const float> weights, double intercept) {
+  void set_weights(Vector<const float> weights, double intercept, double beta_sum) {
     require(weights.size() == n_weights_, "weights: one float per slot");
     require(!state_.in_epoch && exact_weights_.empty(), "weights: not in the middle of an epoch");
     std::copy_n(weights.data(), n_weights_, weights_.get());
     state_.intercept = intercept;
+    state_.beta_sum = beta_sum;
   }
 
   // Moves the centre, and with it b and f.
@@ -158,14 +167,9 @@ class DualSolver {
     require(!state_.in_epoch && exact_weights_.empty(), "centre: not in the middle of an epoch");
     require(std::abs(centre) <= 1e30, "centre: must be within the range of float32");
     const double change = centre - state_.centre;
-    state_.dual -= change * beta_sum();
+    state_.dual -= change * state_.beta_sum;
     state_.centre = centre;
     state_.intercept += change;
-  }
-
-  // The sum of beta, as the intercept has it; 0 without an intercept.
-  double beta_sum() const {
-    return state_.intercept_square > 0.0f ? (state_.intercept - state_.centre) / state_.intercept_square : 0.0;
   }
 
   void copy_weights(Vector<float> out) const {
@@ -185,6 +189,7 @@ class DualSolver {
   Vector<const float> scales_;
   Vector<const double> targets_;
   std::optional<Vector<const std::int32_t>> members_;
+  std::optional<Vector<const float>> means_;
   DualState state_;
   std::vector<Coordinate> coordinates_;
   std::vector<Rest> rests_;

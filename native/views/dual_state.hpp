@@ -62,7 +62,21 @@ struct DualState {
   // again and again, it leads to an intercept that is not (intercept.py).
   float intercept_square;
   double centre = 0.0;
-  double intercept = 0.0;  // b
+  // The kernel may be centred: K(x, y) - m(x) - m(y) + mean_square, with m(x) = <mu, phi(x)> for some mean mu of the rows
+  // (intercept.py). Then f(x_i) = phi(x_i) . W + intercept - beta_sum m_i. null: it is not.
+  const float* means = nullptr;
+  double mean_square = 0.0;
+  double intercept = 0.0;
+  double beta_sum = 0.0;
+
+  // What f(x_i) has besides phi(x_i) . W.
+  double offset(std::int64_t i) const { return means ? intercept - beta_sum * means[i] : intercept; }
+  // What the intercept gains for each unit of beta_i.
+  double constant(std::int64_t i) const { return means ? intercept_square + mean_square - means[i] : intercept_square; }
+  void add_to_offset(std::int64_t i, double step) {
+    intercept += step * constant(i);
+    beta_sum += step;
+  }
 
   std::int64_t n_active = 0;
   bool in_epoch = false;
@@ -75,6 +89,7 @@ struct DualState {
 
   double* exact_weights = nullptr;  // sums of a rebuild
   double exact_intercept = 0.0;
+  double exact_beta_sum = 0.0;
   std::int64_t rebuilt = 0;  // next row of a rebuild
 
   // Filled by an evaluation, row by row: the exact sums at the current weights.

@@ -24,7 +24,8 @@ from .kernels import AdditiveKernel
 from .memory import COLUMN_BYTES, check_width
 from .native import row_norms
 from .solvers import Problem
-from .solvers.problem import HINGE
+from .solvers.intercept import kernel_mean
+from .solvers.problem import HINGE, KernelMean
 from .validation import NO_NAMES, Names
 
 
@@ -99,6 +100,7 @@ class TrainingRows:
     norms: Array
     intercept_square: float
     free_intercept: bool
+    mean: KernelMean | None
     loss: losses.Loss
 
     def problem(self, targets: Array, cost: Array, members: NDArray[np.int32] | None = None) -> Problem:
@@ -114,17 +116,20 @@ class TrainingRows:
             loss=self.loss,
             members=members,
             free_intercept=self.free_intercept,
+            mean=None if self.mean is None else self.mean.of(members),
         )
 
     @classmethod
     def of_features(
-        cls, features: Floats, loss: losses.Loss, intercept: Intercept, mean: float, n_threads: int
+        cls, features: Floats, loss: losses.Loss, intercept: Intercept, mean_norm: float, n_threads: int
     ) -> TrainingRows:
-        """Rows of plain features and the linear kernel, K(x, x) of which is `mean` on average."""
+        """Rows of plain features and the linear kernel, K(x, x) of which is `mean_norm` on average."""
         data, scales, pair = EncodedData(features.shape, features), np.ones(features.shape[1]), tables.linear_pair()
-        constant = intercept.constant(pair, mean)
-        norms = row_norms(data, pair, scales, n_threads) + constant
-        return cls(data, pair, scales, norms, constant, intercept.is_free(pair), loss)
+        constant = intercept.constant(pair, mean_norm)
+        norms = row_norms(data, pair, scales, n_threads)
+        free = intercept.is_free(pair)
+        mean = kernel_mean(data, pair, scales, norms, n_threads) if free else None
+        return cls(data, pair, scales, norms + constant, constant, free, mean, loss)
 
 
 @dataclass(frozen=True)
@@ -201,14 +206,17 @@ def _scaled(
             "Pass gamma='scale', or scale the data."
         )
     intercept_square = settings.intercept.constant(pair, factor * mean)
+    scales = factor * (encoder.scales / unit)
+    free = settings.intercept.is_free(pair)
     return AdditiveRows(
         data=data,
         encoder=encoder,
         pair=pair,
         gamma=factor / unit,
-        scales=factor * (encoder.scales / unit),
+        scales=scales,
         norms=factor * norms + intercept_square,
         intercept_square=intercept_square,
-        free_intercept=settings.intercept.is_free(pair),
+        free_intercept=free,
+        mean=kernel_mean(data, pair, scales, factor * norms, settings.n_threads) if free else None,
         loss=settings.loss,
     )

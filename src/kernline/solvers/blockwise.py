@@ -154,7 +154,7 @@ class _Run:
         self.states = [_Progress(np.zeros(n_rows), np.zeros(width)) for _ in self.problems.targets]
         if self.problems.free_intercept:
             for state in self.states:
-                state.centring = Centring.of(np.array([self.problems.mean_norm]))
+                state.centring = Centring.of_norms(np.array([self.problems.mean_norm]))
         self.random = np.random.default_rng(self.settings.seed)
 
     def results(self) -> list[SolveResult]:

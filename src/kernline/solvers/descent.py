@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from .. import _core
 from ..array_types import Array
 from ..native import native_table
-from .intercept import Centring, balance, intercept_square
+from .intercept import Centring, balance, centred_norms, intercept_square
 from .problem import Problem
 
 # Seconds after which the core returns, for callbacks and Ctrl-C.
@@ -21,6 +21,9 @@ _NEGLIGIBLE = 0.1
 # Epochs between new sums of the weights. Float32 updates drift: without new sums, long runs would settle where the
 # drifted weights are best.
 _EPOCHS_PER_REBUILD = 100
+# Rows wake when the centre of the intercept has moved by this multiple of its longest step: their rest was due to a
+# margin that is no longer theirs.
+_FAR = 0.5
 
 
 class Descent:
@@ -34,8 +37,11 @@ class Descent:
         self.problem = problem
         self.interrupted = interrupted
         self.core = core_solver(problem, seed, shuffle)
-        self.centring = Centring.of(problem.curvature) if problem.free_intercept else None
+        self.centring = Centring.of(problem) if problem.free_intercept else None
+        if self.centring is not None:
+            self.core.set_centre(self.centring.first)
         self.goal = 0.0
+        self.awake_at = self.core.centre  # when all rows last were
         self.n_sweeps = 0
 
     def sweep(self) -> None:
@@ -46,9 +52,13 @@ class Descent:
             self._in_slices(self.core.rebuild)
         if self.centring is not None:
             core = self.core
-            centre = self.centring.next_centre(core.intercept, core.beta_sum, core.active_gap, self.goal)
+            b = core.centre + self.centring.s * core.beta_sum
+            centre = self.centring.next_centre(b, core.beta_sum, core.active_gap, self.goal)
             if centre is not None:
                 core.set_centre(centre)
+                if abs(centre - self.awake_at) > _FAR * self.centring.reach:
+                    core.wake_all()
+                    self.awake_at = centre
 
     def evaluate(self) -> None:
         """Sum the weights again from β, in double precision, and compute the exact gap in one pass over all rows.
@@ -72,7 +82,8 @@ class Descent:
     def _set(self, beta: Array, intercept: float) -> None:
         if self.centring is not None:
             beta = balance(beta, self.problem.bounds, self.problem.curvature)
-            self.core.set_centre(intercept)
+            mean = self.problem.mean
+            self.core.set_centre(intercept if mean is None else intercept + float(beta @ mean.products))
         self.core.set_beta(beta)
 
     def wake_all(self) -> None:
@@ -139,6 +150,7 @@ class Descent:
 
 def core_solver(problem: Problem, seed: int, shuffle: bool) -> _core.DualSolver:
     """The core's state of a problem, with β = 0."""
+    s, mean = intercept_square(problem), problem.mean
     return _core.DualSolver(
         rows=problem.data.native,
         read=native_table(problem.pair.read),
@@ -146,11 +158,13 @@ def core_solver(problem: Problem, seed: int, shuffle: bool) -> _core.DualSolver:
         scales=problem.scales.astype(np.float32),
         targets=problem.targets,
         cost=problem.cost,
-        curvature=problem.curvature + (intercept_square(problem) if problem.free_intercept else 0.0),
-        intercept_square=intercept_square(problem),
+        curvature=centred_norms(problem) + s if problem.free_intercept else problem.curvature,
+        intercept_square=s,
         loss=problem.loss.name,
         epsilon=problem.loss.epsilon_or_zero,
         members=problem.members,
+        means=None if mean is None else mean.products,
+        mean_square=0.0 if mean is None else mean.square,
         seed=seed,
         shuffle=shuffle,
     )

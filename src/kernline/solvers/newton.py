@@ -193,7 +193,7 @@ class Newton:
         self.intercept_centre = 0.0  # b0 of a free intercept; b − b0 is part of f
         if problem.free_intercept:
             self.intercept_centre = intercept - self.f.W[-1]
-        self.centring = Centring.of(problem.curvature) if problem.free_intercept else None
+        self.centring = Centring.of_norms(problem.curvature) if problem.free_intercept else None
         curvature = float(np.mean(problem.cost) * np.mean(problem.curvature))
         self.sharpness = min(1.0, _FIRST_SHARPNESS / curvature) if curvature > 0.0 else 1.0
         self.sharpest = _MOST_SHARPENING * self.sharpness

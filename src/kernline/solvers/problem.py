@@ -16,12 +16,24 @@ from ..tables import TablePair
 HINGE = Hinge()
 
 
+class KernelMean(NamedTuple):
+    """⟨μ, φ(x_i)⟩ of every row, and ‖μ‖², for a mean μ of the rows in the kernel's space (intercept.py)."""
+
+    products: NDArray[np.float32]
+    square: float
+
+    def of(self, members: NDArray[np.int32] | None) -> KernelMean:
+        """For these rows alone."""
+        return self if members is None else KernelMean(self.products[members], self.square)
+
+
 @dataclass(frozen=True)
 class Problem:
     """min ½‖f‖² + Σ_i c_i ℓ(t_i, f(x_i)) over f(x) = b + Σ_j f_j(x_j), with the norm of Σ_j s_j k(u, v) + s.
 
     `targets` are the t_i (labels ±1, or numbers), `cost` the c_i > 0, `scales` the s_j, `intercept_square` the
-    kernel's constant s (0: no penalised intercept). With `free_intercept`, s = 0 and b is not penalised (intercept.py).
+    kernel's constant s (0: no penalised intercept). With `free_intercept`, s = 0 and b is not penalised (intercept.py);
+    a `mean` then makes coordinate descent faster.
     `curvature` is K(x_i, x_i), s included. If `members` is given, only these rows of `data` take part; targets, cost
     and curvature are those of `members`, in the same order.
     """
@@ -36,6 +48,7 @@ class Problem:
     loss: Loss = HINGE
     members: NDArray[np.int32] | None = None
     free_intercept: bool = False
+    mean: KernelMean | None = None
 
     @property
     def n_rows(self) -> int:
