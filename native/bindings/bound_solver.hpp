@@ -172,6 +172,9 @@ class DualSolver {
     state_.intercept += change;
   }
 
+  // The objective of beta that were set, if it is known.
+  void set_dual(double dual) { state_.dual = dual; }
+
   void copy_weights(Vector<float> out) const {
     require(out.size() == n_weights_, "weights: one float per slot");
     std::copy_n(weights_.get(), n_weights_, out.data());

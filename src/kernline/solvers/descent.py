@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from .. import _core
 from ..array_types import Array
 from ..native import native_table
-from .intercept import Centring, balance, centred_norms, intercept_square
+from .intercept import Centring, balance, best_intercept, centred_norms, intercept_square
 from .problem import Problem
 
 # Seconds after which the core returns, for callbacks and Ctrl-C.
@@ -21,8 +21,8 @@ _NEGLIGIBLE = 0.1
 # Epochs between new sums of the weights. Float32 updates drift: without new sums, long runs would settle where the
 # drifted weights are best.
 _EPOCHS_PER_REBUILD = 100
-# Rows wake when the centre of the intercept has moved by this multiple of its longest step: their rest was due to a
-# margin that is no longer theirs.
+# All rows wake when the centre of the intercept has moved by this multiple of its longest step: they rest because of a
+# margin that is no longer theirs, and the centre would follow the few that do not.
 _FAR = 0.5
 
 
@@ -60,18 +60,46 @@ class Descent:
                     core.wake_all()
                     self.awake_at = centre
 
-    def evaluate(self) -> None:
+    def evaluate(self, tol: float = np.inf) -> None:
         """Sum the weights again from β, in double precision, and compute the exact gap in one pass over all rows.
 
-        With a free intercept, β is balanced first.
+        With a free intercept, β is balanced first. It stays balanced if the gap is at most `tol` times the objective.
         """
-        core, total = self.core, self.core.beta_sum
-        if self.centring is not None:
-            self._set(self.beta, core.intercept)
+        core = self.core
+        if self.centring is None:
+            self._in_slices(core.rebuild)
+            self._in_slices(core.evaluate)
+            return
+        beta, centre, total = self.beta, core.centre, core.beta_sum
+        dual, estimate = core.dual, core.active_gap
+        core.set_centre(centre + self.centring.s * total)
+        core.set_beta(balance(beta, self.problem.bounds, centred_norms(self.problem)))
         self._in_slices(core.rebuild)
         self._in_slices(core.evaluate)
-        if self.centring is not None:
-            self.centring.compare(core.active_gap, total, core.gap)
+        self.centring.compare(estimate, total, core.gap)
+        if core.gap > self.goal:
+            self._settle()
+        if core.gap > tol * self.primal:
+            # Further epochs start from β as it was: balanced, it may be far from the best.
+            core.set_beta(beta)
+            core.set_centre(centre)
+            self._in_slices(core.rebuild)
+            core.set_dual(dual)
+
+    def _settle(self) -> None:
+        """Move a free intercept to where the loss is least for the current curves; Σβ must be 0."""
+        core = self.core
+        core.set_centre(core.centre + best_intercept(self.problem, self._values()) - core.intercept)
+        self._in_slices(core.evaluate)
+
+    def _values(self) -> Array:
+        """φ(x_i) · W."""
+        problem = self.problem
+        members = np.arange(problem.data.n_rows, dtype=np.int32) if problem.members is None else problem.members
+        weights, table = np.append(self.weights.ravel(), np.float32(0.0)), native_table(problem.pair.read)
+        values = np.empty(members.size)
+        _core.read_members(problem.data.native, table, weights, members, values, 1)
+        return values
 
     def start(self, beta: Array, intercept: float) -> None:
         """Continue from β and, if it is free, this intercept."""
@@ -81,7 +109,7 @@ class Descent:
 
     def _set(self, beta: Array, intercept: float) -> None:
         if self.centring is not None:
-            beta = balance(beta, self.problem.bounds, self.problem.curvature)
+            beta = balance(beta, self.problem.bounds, centred_norms(self.problem))
             mean = self.problem.mean
             self.core.set_centre(intercept if mean is None else intercept + float(beta @ mean.products))
         self.core.set_beta(beta)

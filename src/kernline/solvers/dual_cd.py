@@ -173,7 +173,7 @@ class _Run:
                 self.descent.wake_all()
                 next_check = len(history) + 1 + len(history) // 10
             self._let_rows_rest()
-        if not exact:
+        if not exact or self.problem.free_intercept:
             self.descent.evaluate()
         return False
 
@@ -188,7 +188,7 @@ class _Run:
         exact = self.descent.n_active == 0
         exact = exact or (epoch >= next_check and self._looks_converged())
         if exact:
-            self.descent.evaluate()
+            self.descent.evaluate(self.settings.tol)
         self._report(self.descent.gap if exact else self.descent.active_gap)
         return exact
 

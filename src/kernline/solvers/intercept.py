@@ -46,7 +46,7 @@ _SOLVED = 1.0
 _LONGEST = 20.0
 # What balancing adds to the gap, ½ κ (Σβ)²: first guess of κ, in multiples of the median of K(x, x), and how much the
 # guess may change when it is compared with an exact gap.
-_FIRST_COST, _COST_CHANGE = 0.3, 10.0
+_FIRST_COST, _COST_CHANGE = 0.3, 100.0
 
 
 # Rows that the mean is taken of, and the least fraction of K(x, x) that it must save: where rows have little in common,
@@ -116,7 +116,7 @@ class Centring:
         found = cls.of_norms(centred_norms(problem))
         if problem.loss.targets == "numbers":
             found.reach = float(np.ptp(problem.targets)) or 1.0
-            found.first = float(np.average(problem.targets, weights=problem.cost))
+        found.first = best_intercept(problem, np.zeros(problem.n_rows))
         return found
 
     @classmethod
@@ -130,7 +130,7 @@ class Centring:
         `goal` is the gap at which the fit ends.
         """
         step = self.s * total  # b − b0
-        if total == 0.0 or gap > _SOLVED * max(0.5 * abs(step * total), goal):
+        if total == 0.0 or gap > _SOLVED * self.imbalance(total):
             return None
         factor = 1.0
         if self.last is not None and self.last[1] != total:
@@ -160,6 +160,31 @@ class Centring:
         if total != 0.0:
             found = 2.0 * (exact - estimate) / (total * total)
             self.cost = float(np.clip(found, self.cost / _COST_CHANGE, self.cost * _COST_CHANGE))
+
+
+def best_intercept(problem: Problem, values: Array) -> float:
+    """argmin_b Σ_i c_i ℓ(t_i, values_i + b)."""
+    from scipy.optimize import brentq  # slow to import
+
+    def slope(b: float) -> float:
+        return float(problem.cost @ problem.loss.gradient(problem.targets, values + b))
+
+    # Where no row has a loss on the one side, and none on the other.
+    low, high = float(np.min(problem.targets - values)), float(np.max(problem.targets - values))
+    width = high - low + 1.0
+    for _ in range(50):
+        if slope(low) <= 0.0:
+            break
+        low -= width
+        width *= 2.0
+    for _ in range(50):
+        if slope(high) >= 0.0:
+            break
+        high += width
+        width *= 2.0
+    if slope(low) >= 0.0 or slope(high) <= 0.0:
+        return low if slope(low) >= 0.0 else high
+    return float(brentq(slope, low, high, xtol=1e-9 * (abs(low) + abs(high) + 1e-30)))
 
 
 def balance(beta: Array, bounds: tuple[Array, Array], norms: Array) -> Array:

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from .. import _core
 from ..array_types import Array
 from ..native import native_table
-from .intercept import Centring, balance
+from .intercept import Centring, balance, centred_norms
 from .problem import Problem, is_free
 
 Rows = NDArray[np.int32]
@@ -240,7 +240,7 @@ class Newton:
         """The curve of β, balanced if the intercept is free, and its exact gap."""
         problem = self.problem
         if problem.free_intercept:
-            beta = balance(beta, problem.bounds, problem.curvature)
+            beta = balance(beta, problem.bounds, centred_norms(problem))
         curve = self._curve(beta, self.members)
         if not problem.free_intercept:
             intercept = float(curve.W[-1])
