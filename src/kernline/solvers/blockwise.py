@@ -231,8 +231,8 @@ class _Run:
     def _move_centre(self, state: _Progress) -> None:
         if state.centring is None:
             return
-        total, goal = float(state.beta.sum()), self.settings.tol * state.objective
-        centre = state.centring.next_centre(state.intercept, total, state.estimate, goal)
+        total = float(state.beta.sum())
+        centre = state.centring.next_centre(state.intercept, total, state.estimate)
         if centre is not None:
             state.dual -= (centre - state.centre) * total
             state.intercept += centre - state.centre

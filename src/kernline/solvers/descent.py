@@ -53,7 +53,7 @@ class Descent:
         if self.centring is not None:
             core = self.core
             b = core.centre + self.centring.s * core.beta_sum
-            centre = self.centring.next_centre(b, core.beta_sum, core.active_gap, self.goal)
+            centre = self.centring.next_centre(b, core.beta_sum, core.active_gap)
             if centre is not None:
                 core.set_centre(centre)
                 if abs(centre - self.awake_at) > _FAR * self.centring.reach:

@@ -36,12 +36,9 @@ from ..native import native_table
 from ..tables import TablePair
 from .problem import KernelMean, Problem, is_free
 
-# s of a free intercept, as a fraction of the mean of K(x, x), centred. A smaller one is faster for large C, a larger one
-# for small C.
+# s of a free intercept, as a fraction of the mean of K(x, x), centred. A smaller one is faster for large C, a larger for
+# small C.
 _SQUARE = 0.05
-# The centre moves when the gap is at most this multiple of the penalty, or of the gap at which the fit ends: more exact
-# solutions are not worth their cost.
-_SOLVED = 1.0
 # The longest step of the centre, in multiples of b − b0.
 _LONGEST = 20.0
 # What balancing adds to the gap, ½ κ (Σβ)²: first guess of κ, in multiples of the median of K(x, x), and how much the
@@ -124,14 +121,11 @@ class Centring:
         """For labels, and rows with these K(x_i, x_i)."""
         return cls(free_square(norms), _FIRST_COST * (float(np.median(norms)) or 1.0))
 
-    def next_centre(self, b: float, total: float, gap: float, goal: float) -> float | None:
-        """The new centre for an intercept b with Σβ = `total`, or None if the problem is not solved well enough yet.
-
-        `goal` is the gap at which the fit ends.
-        """
-        step = self.s * total  # b − b0
-        if total == 0.0 or gap > _SOLVED * self.imbalance(total):
+    def next_centre(self, b: float, total: float, gap: float) -> float | None:
+        """The new centre for an intercept b with Σβ = `total`, or None if Σβ is not what keeps the gap open."""
+        if total == 0.0 or gap > self.imbalance(total):
             return None
+        step = self.s * total  # b − b0
         factor = 1.0
         if self.last is not None and self.last[1] != total:
             secant = (b - self.last[0]) / (self.last[1] - total)

@@ -1,0 +1,160 @@
+"""A free intercept: the same optimum as SVC's, whatever the data, and a certificate with Σβ = 0."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.svm import SVC, LinearSVC
+
+from kernline import AdditiveSVC, kernels, losses, tables, training
+from kernline.solvers import DualCD
+from kernline.solvers.certificate import certify, explicit_features
+from kernline.solvers.intercept import balance, best_intercept, kernel_mean
+
+LOSSES = [
+    losses.Hinge(),
+    losses.SquaredHinge(),
+    losses.Logistic(),
+    losses.EpsilonInsensitive(0.1),
+    losses.SquaredEpsilonInsensitive(0.1),
+    losses.SquaredError(),
+]
+every_loss = pytest.mark.parametrize("loss", LOSSES, ids=lambda loss: loss.name)
+
+
+def rows_of(X, loss=LOSSES[0], kernel=None, **settings):
+    kernel = kernel or kernels.Chi2()
+    return training.encode(X, training.AdditiveSettings(kernel, loss=loss, **settings))
+
+
+def counts(n=300, d=20, seed=0):
+    """Counts of heavy-tailed rows, and labels of which a third are positive."""
+    rng = np.random.default_rng(seed)
+    X = rng.poisson(rng.pareto(1.5, (n, 1)) * rng.random(d)).astype(float)
+    score = np.log1p(X) @ rng.normal(size=d) + 0.5 * rng.standard_normal(n)
+    return X, np.where(score > np.quantile(score, 2 / 3), 1.0, -1.0)
+
+
+def gram(problem):
+    read, write = explicit_features(problem)
+    return (read @ write.T).toarray()
+
+
+class TestOptimum:
+    @pytest.mark.parametrize("C", [1e-3, 0.1, 10.0, 1e3])
+    @pytest.mark.parametrize("solver", ["dual-cd", "newton", "auto"])
+    def test_of_svc(self, C, solver):
+        X, t = counts()
+        problem = rows_of(X).problem(t, np.full(t.size, C))
+        result = DualCD(tol=1e-4, max_iter=20_000, solver=solver).solve(problem)
+        certificate = certify(problem, result.beta, result.intercept)
+        assert result.converged
+        assert abs(result.beta.sum()) <= 1e-5 * np.abs(result.beta).sum()
+        assert_allclose(result.primal, certificate.primal, rtol=1e-4)
+        assert_allclose(result.gap, certificate.gap, atol=1e-5 * certificate.primal, rtol=1e-2)
+        exact = SVC(kernel="precomputed", C=C, tol=1e-8).fit(gram(problem), t)
+        decision = exact.decision_function(gram(problem))
+        beta = exact.dual_coef_[0]
+        best = (
+            0.5 * beta @ (decision - exact.intercept_)[exact.support_] + C * np.maximum(0.0, 1.0 - t * decision).sum()
+        )
+        assert_allclose(result.primal, best, rtol=2e-4)
+
+    @every_loss
+    @pytest.mark.parametrize("solver", ["dual-cd", "newton"])
+    def test_cannot_be_improved_by_another_intercept(self, loss, solver):
+        X, t = counts()
+        if loss.targets == "numbers":
+            t = 100.0 + np.log1p(X[:, :5]).sum(axis=1)
+        problem = rows_of(X, loss).problem(t, np.full(t.size, 2.0))
+        result = DualCD(tol=1e-4, max_iter=20_000, solver=solver).solve(problem)
+        assert result.converged
+        certificate = certify(problem, result.beta, result.intercept)
+        assert certificate.gap <= 2e-4 * certificate.primal
+        curve = certificate.decision - result.intercept
+        assert_allclose(best_intercept(problem, curve), result.intercept, atol=0.02)
+
+
+class TestHardCases:
+    @pytest.mark.parametrize("C", [1e-6, 1.0, 1e6])
+    @pytest.mark.parametrize("n_positive", [1, 2, 299])
+    @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+    def test_one_class_nearly_empty(self, C, n_positive, loss):
+        X, _ = counts()
+        y = np.arange(300) < n_positive
+        model = AdditiveSVC(C=C, loss=loss, random_state=0).fit(X, y)  # a ConvergenceWarning would be an error
+        assert model.dual_gap_[0] <= 0.01 * model.objective_[0]
+        assert np.isfinite(model.intercept_).all()
+
+    @pytest.mark.parametrize("solver", ["dual-cd", "newton"])
+    def test_labels_of_one_side(self, solver):
+        """f = 0 and b = 1 lose nothing; no pair of rows can have Σβ = 0 otherwise."""
+        X, _ = counts()
+        problem = rows_of(X).problem(np.ones(300), np.full(300, 1.0))
+        result = DualCD(tol=1e-3, solver=solver).solve(problem)
+        assert result.converged
+        assert result.primal <= 1e-6 * 300
+        assert result.intercept >= 1.0 - 1e-6
+
+    def test_rows_of_weight_zero_do_not_count(self):
+        X, t = counts()
+        kept = np.arange(300) % 3 > 0
+        weighted = AdditiveSVC(tol=1e-4, random_state=0).fit(X, t, sample_weight=kept.astype(float))
+        alone = AdditiveSVC(tol=1e-4, random_state=0, gamma=weighted.gamma_).fit(X[kept], t[kept])
+        if np.array_equal(X.max(axis=0), X[kept].max(axis=0)):
+            assert_allclose(weighted.decision_function(X), alone.decision_function(X), atol=0.02)
+
+    def test_copies_of_one_row(self):
+        """All rows lie in one point, where the mean is: K(x, x), centred, is 0."""
+        X = np.ones((40, 3))
+        y = np.arange(40) % 4 == 0
+        model = AdditiveSVC(C=10.0, random_state=0).fit(X, y)
+        assert_allclose(model.decision_function(X), -1.0, atol=0.05)
+
+    def test_rows_of_zeros(self):
+        model = AdditiveSVC(C=1e4).fit(np.zeros((3, 2)), [0, 1, 1])
+        assert_allclose(model.decision_function(np.zeros((1, 2))), 1.0, atol=1e-3)
+
+    def test_a_penalised_one_is_that_of_liblinear(self):
+        X, t = counts()
+        peer = LinearSVC(loss="hinge", C=0.01, tol=1e-6, max_iter=10**6).fit(X, t)
+        scaling = 1.0 / np.sqrt((X**2).sum(axis=1).mean())
+        ours = AdditiveSVC("linear", C=0.01, gamma=1.0, intercept_scaling=scaling, tol=1e-5, max_iter=10**5).fit(X, t)
+        assert_allclose(ours.decision_function(X), peer.decision_function(X), atol=0.02)
+
+
+class TestBalance:
+    def test_sums_to_zero_within_the_bounds(self):
+        rng = np.random.default_rng(0)
+        low, high = np.full(50, -1.0), np.full(50, 2.0)
+        for total in (-20.0, -0.1, 0.0, 0.3, 20.0):
+            beta = np.clip(rng.normal(size=50) + total / 50, low, high)
+            found = balance(beta, (low, high), rng.random(50) + 0.1)
+            assert abs(found.sum()) <= 1e-9
+            assert (found >= low - 1e-12).all()
+            assert (found <= high + 1e-12).all()
+
+    def test_long_rows_change_less(self):
+        beta, norms = np.array([0.5, 0.5, -0.4]), np.array([1.0, 10.0, 1.0])
+        change = np.abs(balance(beta, (np.full(3, -1.0), np.full(3, 1.0)), norms) - beta)
+        assert change[1] < change[0]
+
+
+class TestMean:
+    @pytest.mark.parametrize("kernel", [kernels.Chi2(), kernels.Intersection(), kernels.Linear()])
+    def test_products_are_those_of_a_mean(self, kernel):
+        """With few rows all are taken, weighted by 1 / K(x, x)."""
+        rng = np.random.default_rng(0)
+        rows = rows_of(1.0 + rng.random((80, 6)), kernel=kernel)
+        K = gram(rows.problem(np.ones(80), np.ones(80)))
+        weight = 1.0 / np.diag(K)
+        weight /= weight.sum()
+        assert_allclose(rows.mean.products, K @ weight, rtol=1e-4)
+        assert_allclose(rows.mean.square, weight @ K @ weight, rtol=1e-4)
+
+    def test_none_if_rows_have_little_in_common(self):
+        assert rows_of(np.eye(50), kernel=kernels.Linear()).mean is None
+
+    def test_none_of_rows_of_zeros(self):
+        pair = tables.linear_pair()
+        rows = rows_of(np.eye(3), kernel=kernels.Linear())
+        assert kernel_mean(rows.data, pair, np.ones(3), np.zeros(3)) is None
