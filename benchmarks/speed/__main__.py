@@ -8,7 +8,7 @@ import warnings
 from sklearn.exceptions import ConvergenceWarning
 
 from ..measure import machine, table
-from . import mnist, path, scale, tabular, threads
+from . import mnist, path, scale, tabular, text, threads
 from .bar import HEADER, Bar, Measurement
 
 MEASUREMENTS: dict[str, Measurement] = {
@@ -21,6 +21,8 @@ MEASUREMENTS: dict[str, Measurement] = {
     "binary": threads.binary,
     "path": path.cross_validation,
     "growth": scale.growth,
+    "text": text.against_linear_svc,
+    "solvers": text.solvers,
 }
 
 
