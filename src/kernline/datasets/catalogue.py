@@ -152,6 +152,7 @@ CATALOGUE: dict[str, Entry] = {
     "fashion_mnist": _idx("fashion_mnist", _FASHION),
     # We know of no place that publishes these in this form: put them into KERNLINE_DATA.
     "r8": Entry((RemoteFile("r8.bz2", ""),), (RemoteFile("r8.t.bz2", ""),), "svmlight", 10_417, 8),
+    "spambase": Entry((RemoteFile("spambase.bz2", ""),), (), "svmlight", 57, 2),
     "scene15_bow": Entry((RemoteFile("scene15_bow.npz", ""),), (), "npz", 2_000, 15),
     "digits": Entry((), (), "made", 64, 10),
     "bag_of_words": Entry((), (), "made", 2_000, 4),
