@@ -9,6 +9,7 @@
 
 #include "bindings/bound_arrays.hpp"
 #include "bindings/bound_solver.hpp"
+#include "host/aligned.hpp"
 #include "host/dispatch.hpp"
 #include "host/parallel.hpp"
 

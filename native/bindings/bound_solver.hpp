@@ -10,21 +10,11 @@
 #include <vector>
 
 #include "bindings/bound_arrays.hpp"
+#include "host/aligned.hpp"
 #include "host/dispatch.hpp"
+#include "host/parts.hpp"
 
 namespace kernline {
-
-// Sixteen floats per feature are one cache line if they are aligned.
-struct AlignedDelete {
-  void operator()(float* p) const { ::operator delete[](p, std::align_val_t{64}); }
-};
-using AlignedFloats = std::unique_ptr<float[], AlignedDelete>;
-
-inline AlignedFloats aligned_zeros(std::size_t n) {
-  AlignedFloats floats(static_cast<float*>(::operator new[](n * sizeof(float), std::align_val_t{64})));
-  std::fill_n(floats.get(), n, 0.0f);
-  return floats;
-}
 
 // The losses of the core, by their names in losses.py.
 inline LossKind loss_kind(const std::string& name) {
@@ -110,7 +100,18 @@ class DualSolver {
     }
   }
 
-  bool sweep(double seconds) { return loops().sweep(rows_.view(), method_, state_, seconds); }
+  // Works on so many parts of the rows at the same time, with this many rows in a round.
+  void set_parts(int n_parts, std::int64_t rows_a_part) {
+    require(!state_.in_epoch, "parts: not in the middle of an epoch");
+    require(n_parts >= 1 && n_parts <= 256 && rows_a_part >= 1 && rows_a_part <= (1 << 20), "parts: out of range");
+    parts_.reset();
+    if (n_parts > 1) parts_.emplace(n_parts, rows_a_part, n_weights_ + 1, scales_.size());
+  }
+
+  bool sweep(double seconds, int n_threads) {
+    if (parts_) return parts_->sweep(loops(), rows_.view(), method_, state_, n_threads, seconds);
+    return loops().sweep(rows_.view(), method_, state_, seconds);
+  }
   bool rebuild(double seconds) {
     if (exact_weights_.empty()) {
       exact_weights_.assign(n_weights_ + 1, 0.0);
@@ -200,6 +201,7 @@ class DualSolver {
   std::size_t n_weights_;
   AlignedFloats weights_;
   std::vector<double> exact_weights_;  // only during a rebuild
+  std::optional<Parts> parts_;
 };
 
 }  // namespace kernline

@@ -20,6 +20,7 @@
 #include "loops/losses.hpp"
 #include "loops/methods.hpp"
 #include "views/dual_state.hpp"
+#include "views/visit_order.hpp"
 
 namespace kernline::KERNLINE_TARGET {
 
@@ -37,50 +38,12 @@ inline std::int64_t rows_between_clock_reads(const RowsView& view) {
 constexpr std::int64_t lookahead = 8;
 constexpr std::int64_t cell_lookahead = 2;
 
-// Random order waits for memory. If most rows are visited, blocks of neighbouring rows are shuffled, and the rows within
-// each block: this is almost as random, and reads the data almost in order.
-constexpr std::int64_t block_length = 64;
-
-inline void shuffle_blocks(DualState& state) {
-  const std::int64_t n_blocks = state.n_active / block_length;
-  for (std::int64_t block = 0; block < n_blocks; ++block) {
-    std::int32_t* here = state.order + block * block_length;
-    std::int32_t* there = here + state.random.below(n_blocks - block) * block_length;
-    if (here != there) std::swap_ranges(here, here + block_length, there);
-  }
-}
-
-// Chooses the row to visit at `position` among the remaining rows, of its block or of all.
-inline void draw(DualState& state, std::int64_t position) {
-  if (!state.shuffle || position >= state.n_active) return;
-  std::int64_t end = state.n_active;
-  if (state.in_blocks) end = std::min(end, (position / block_length + 1) * block_length);
-  std::swap(state.order[position], state.order[position + state.random.below(end - position)]);
-}
-
-inline void begin_epoch(DualState& state) {
-  state.in_epoch = true;
-  state.cursor = 0;
-  state.active_gap = 0.0;
-  state.n_active = 0;
-  for (std::int64_t i = 0; i < state.n_rows; ++i) {
-    if (state.rests[i].left == 0) {
-      state.order[state.n_active++] = static_cast<std::int32_t>(i);
-    } else {
-      --state.rests[i].left;
-    }
-  }
-  state.in_blocks = 2 * state.n_active > state.n_rows;
-  if (state.shuffle && state.in_blocks) shuffle_blocks(state);
-  for (std::int64_t s = 0; s < lookahead; ++s) draw(state, s);
-}
-
 // Moves beta_i to its best value, given f(x_i), and returns the change; zero where the row's share of the gap is negligible.
 template <class Loss>
 [[gnu::always_inline]] inline double move(DualState& state, const Loss& loss, std::int64_t i, double value) {
   Coordinate& row = state.coordinates[i];
   const auto [cost, target] = loss.terms(state, i);
-  const double beta = row.beta, curvature = row.curvature;
+  const double beta = row.beta, curvature = state.sigma * row.curvature;
   const double gap = loss.gap(cost, target, beta, value);
   state.active_gap += gap;
   if (gap <= state.negligible) {
@@ -124,7 +87,7 @@ inline bool sweep(const RowsView& view, const MethodView& method, DualState& sta
   const auto deadline = Clock::now() + std::chrono::duration<double>(seconds);
   const std::int64_t stride = rows_between_clock_reads(view);
   bool finished = false;
-  if (!state.in_epoch) begin_epoch(state);
+  if (!state.in_epoch) begin_epoch(state, lookahead);
   with_method(view, method, [&](const auto& rows, const auto& read, const auto& write) {
     std::int64_t visits = 0;
     while (state.cursor < state.n_active) {

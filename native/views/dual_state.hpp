@@ -68,14 +68,16 @@ struct DualState {
   double mean_square = 0.0;
   double intercept = 0.0;
   double beta_sum = 0.0;
+  // The kernel is multiplied by this, and so are the scales, while a part works at the same time as others (parts.hpp).
+  double sigma = 1.0;
 
   // What f(x_i) has besides phi(x_i) . W.
   double offset(std::int64_t i) const { return means ? intercept - beta_sum * means[i] : intercept; }
   // What the intercept gains for each unit of beta_i.
   double constant(std::int64_t i) const { return means ? intercept_square + mean_square - means[i] : intercept_square; }
   void add_to_offset(std::int64_t i, double step) {
-    intercept += step * constant(i);
-    beta_sum += step;
+    intercept += sigma * step * constant(i);
+    beta_sum += sigma * step;
   }
 
   std::int64_t n_active = 0;
