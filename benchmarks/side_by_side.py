@@ -104,6 +104,7 @@ def _start(line: str, python: Path, core: str | None) -> subprocess.Popen[str]:
     prefix = ["taskset", "-c", core] if core else []
     command = [*prefix, str(python), "-m", "benchmarks.side_by_side", ".", "--line", line]
     environment = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package is compiled
     return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment)
 
 
