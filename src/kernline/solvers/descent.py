@@ -146,5 +146,9 @@ def negligible_share(tol: float, objective: float, n_rows: int) -> float:
 
 
 def looks_converged(gap: float, dual: float, tol: float) -> bool:
-    """Whether an estimate of the gap is low enough to compute the exact gap."""
-    return bool(gap <= (1.0 - _NEGLIGIBLE) * tol * (dual + gap))
+    """Whether an estimate of the gap is low enough to compute the exact gap.
+
+    The dual objective is a sum of changes. After a start far off it may have lost all its digits, and be negative; the
+    exact gap corrects it.
+    """
+    return bool(gap <= (1.0 - _NEGLIGIBLE) * tol * abs(dual + gap))
