@@ -11,7 +11,7 @@ SOURCES := $(wildcard native/*/*.hpp native/*/*.cpp) CMakeLists.txt pyproject.to
 help:
 	@echo "make demo      train on real and generated data and print a table"
 	@echo "make test      run the linters and the tests"
-	@echo "make test-hard run every command 200 times, and the tests under hostile conditions; HARD_ROUNDS=n repeats"
+	@echo "make test-hard run every command 200 times and the tests under hostile conditions; HARD_ROUNDS=n repeats"
 	@echo "make lint      run the linters only"
 	@echo "make format    format the Python and C++ code with ruff and clang-format"
 	@echo "make stubs     write the types of the core, src/kernline/_core.pyi, after a change to its bindings"

@@ -153,6 +153,14 @@ def test_certificate_confirms_the_gap(histograms, loss, pair, solver, C):
     assert_allclose(result.gap, certificate.gap, atol=1e-5 * certificate.primal, rtol=1e-3)
 
 
+def test_a_tracked_objective_that_is_wrong_does_not_delay_the_end(histograms):
+    """The dual objective is tracked as if K were symmetric. Here it stays negative, and the gap must be computed."""
+    problem = problem_of(losses.Logistic(), histograms, C=30.0, pair=tables.PmSVM().build(kernels.Chi2()))
+    result = DualCD(tol=1e-3, max_iter=20_000).solve(problem)
+    assert result.converged
+    assert result.n_iter < 1000
+
+
 def features_of(problem):
     """Rows whose products are the kernel, intercept included."""
     read, write = explicit_features(problem)

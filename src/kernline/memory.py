@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from pathlib import Path
 
 import numpy as np
 
@@ -60,35 +59,45 @@ def exceeds_memory(needed: float) -> bool:
 
 
 def _machine_left() -> float:
-    with suppress(OSError, ValueError, KeyError):  # Linux only
-        lines = Path("/proc/meminfo").read_text().splitlines()
-        kilobytes = {name: float(rest.split()[0]) for name, _, rest in (line.partition(":") for line in lines)}
-        return 1024.0 * (kilobytes["MemAvailable"] + kilobytes["SwapFree"])
+    with suppress(OSError, ValueError):  # Linux only
+        sizes = _text("/proc/meminfo")
+        return 1024.0 * (_field(sizes, "MemAvailable:") + _field(sizes, "SwapFree:"))
     return machine_bytes()
 
 
 def _container_left() -> float:
     """What the container may still use, not counting pages of files, which the system takes back when it needs them."""
-    folder = Path(_CONTAINER_LIMIT).parent
-    with suppress(OSError, ValueError, KeyError):  # no container, or "max"
-        limit = float(Path(_CONTAINER_LIMIT).read_text())
-        used = float((folder / "memory.current").read_text())
-        parts = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
-        return limit - used + float(parts["active_file"]) + float(parts["inactive_file"])
+    folder = os.path.dirname(_CONTAINER_LIMIT)
+    with suppress(OSError, ValueError):  # no container, or "max"
+        limit = float(_text(_CONTAINER_LIMIT))
+        used = float(_text(f"{folder}/memory.current"))
+        parts = _text(f"{folder}/memory.stat")
+        return limit - used + _field(parts, "\nactive_file ") + _field(parts, "\ninactive_file ")
     return float("inf")
 
 
 def _limits_left() -> float:
     left = float("inf")
-    with suppress(ImportError, OSError, ValueError):  # not on every system
-        import resource
-
-        pages = [float(size) for size in Path("/proc/self/statm").read_text().split()]
+    with suppress(OSError, ValueError):  # Linux only
+        if resource is None:
+            return left
+        pages = [float(size) for size in _text("/proc/self/statm").split()]
         for limit, used in ((resource.RLIMIT_AS, pages[0]), (resource.RLIMIT_DATA, pages[5])):
             allowed = resource.getrlimit(limit)[0]
             if allowed != resource.RLIM_INFINITY:
                 left = min(left, allowed - used * resource.getpagesize())
     return left
+
+
+# Readers of files ask after every piece, so this avoids what is slow in Python: paths, and splitting all lines.
+def _text(path: str) -> str:
+    with open(path, "rb") as file:
+        return file.read().decode("ascii")
+
+
+def _field(text: str, name: str) -> float:
+    """The number after this name."""
+    return float(text[text.index(name) + len(name) :].split(maxsplit=1)[0])
 
 
 def check_width(X: Matrix, bytes_a_column: float, n_columns: int | None = None) -> None:

@@ -74,7 +74,8 @@ def _check_offsets(indptr: Numbers, n_rows: int, n_values: int) -> None:
 def _check_columns(indices: Numbers, n_columns: int) -> None:
     if indices.dtype.kind not in "iu" or indices.ndim != 1:
         raise ValueError(f"sparse X: indices must be a vector of integers; it is of type {indices.dtype}.")
-    if indices.size and not 0 <= indices.min() <= indices.max() < n_columns:
+    unsigned = indices.view(indices.dtype.str.replace("i", "u"))  # negative ones become large
+    if indices.size and unsigned.max() >= n_columns:
         raise ValueError(
             f"sparse X: indices must lie between 0 and {n_columns - 1}; they range from {indices.min()} to "
             f"{indices.max()}. Was X changed by another thread?"

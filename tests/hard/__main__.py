@@ -1,10 +1,13 @@
-"""``python -m tests.hard``: one or more rounds of all steps. Environment variables choose what:
+"""``python -m tests.hard``: one or more rounds, then all tests once. Environment variables choose what:
 
-HARD_ROUNDS  how often all steps are run (1)
-HARD_RUNS    how often each command is run (200)
+HARD_ROUNDS  number of rounds (1)
+HARD_RUNS    how often a round runs each command (200)
 HARD_SEED    the order of tests in the first round (by the clock)
 HARD_ONLY    run only the steps with this in their name
-HARD_EACH    1: every condition in a step of its own, to find out which one a failure needs; otherwise several at a time
+HARD_EACH    1: one step after the other, each with one condition, to find out which one a failure needs
+
+A round runs every command in a loop, and meanwhile two times the tests that depend on the outside world (files,
+signals, threads, processes, the environment), under hostile conditions.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ from pathlib import Path
 
 from .command_loop import jobs, make_files, run_fresh
 from .conditions import CORES, EDGE, IGNORING, PARALLEL, Condition, Copy, read_only_folder, shuffled
-from .steps import Report
+from .steps import Report, Work
 
 
 def main() -> int:
@@ -26,15 +29,23 @@ def main() -> int:
     report = Report(only=os.environ.get("HARD_ONLY", ""))
     rounds = int(os.environ.get("HARD_ROUNDS", "1"))
     seed = int(os.environ.get("HARD_SEED", int(time.time()) % 100_000))
-    for number in range(rounds):
-        print(f"round {number + 1} of {rounds}, seed {seed + number}", flush=True)
-        _loops(report, int(os.environ.get("HARD_RUNS", "200")))
-        with tempfile.TemporaryDirectory(prefix="kernline-hard-") as folder, read_only_folder() as read_only:
-            _conditions(report, Copy(Path(folder)), read_only, seed + number)
+    loops = _loops(int(os.environ.get("HARD_RUNS", "200")))
+    each = os.environ.get("HARD_EACH", "") not in ("", "0")
+    with tempfile.TemporaryDirectory(prefix="kernline-hard-") as folder, read_only_folder() as read_only:
+        copy = Copy(Path(folder))
+        for number in range(seed, seed + rounds):
+            print(f"round {number - seed + 1} of {rounds}, seed {number}", flush=True)
+            if each:
+                for name, work in (loops | _each(copy, read_only, number)).items():
+                    report.step(name, work)
+            else:
+                report.at_once(loops | _together(copy, read_only, number))
+        everything = Condition(options=(*PARALLEL, *shuffled(seed)), umask=0o077, copy=copy, stranger=_is_root())
+        report.step("all tests, in random order, as a stranger, in a path with spaces", everything.run)
     return report.end()
 
 
-def _loops(report: Report, n_runs: int) -> None:
+def _loops(n_runs: int) -> dict[str, Work]:
     n_fresh = max(8, n_runs // 20)
 
     def forked(log: Path) -> tuple[bool, str]:
@@ -52,33 +63,26 @@ def _loops(report: Report, n_runs: int) -> None:
         log.write_text("\n".join(faults))
         return not faults, f"{len(jobs(n_fresh))} runs, {n_fresh} of each command"
 
-    report.step("commands in forks", forked)
-    report.step("commands from nothing", fresh)
+    return {"commands in forks": forked, "commands from nothing": fresh}
 
 
-def _conditions(report: Report, copy: Copy, read_only: Path, seed: int) -> None:
-    """Tests that depend on the outside world under all conditions, and all tests under some of them."""
-    each = os.environ.get("HARD_EACH", "") not in ("", "0")
-    for name, condition in (_each if each else _together)(copy, read_only, seed).items():
-        report.step(name, condition.run)
-    everything = Condition(options=(*PARALLEL, *shuffled(seed)), umask=0o077, copy=copy, stranger=_is_root())
-    report.step("all tests, in random order, as a stranger, in a path with spaces", everything.run)
-
-
-def _together(copy: Copy, read_only: Path, seed: int) -> dict[str, Condition]:
+def _together(copy: Copy, read_only: Path, seed: int) -> dict[str, Work]:
+    """All conditions in two runs of the tests that depend on the outside world, each a load to the other."""
+    first = Condition(options=(*EDGE, *shuffled(seed)), prefix=IGNORING, umask=0o077, environment={"HOME": None})
+    second = Condition(
+        options=(*EDGE, *shuffled(seed + 1)),
+        environment=_SETTINGS | {"HOME": str(read_only)},
+        copy=copy,
+        stranger=_is_root(),
+    )
     return {
-        "under load, under nohup, in random order, umask 077": Condition(
-            options=(*EDGE, *PARALLEL, *shuffled(seed)), busy=True, prefix=IGNORING, umask=0o077
-        ),
-        "two processes at once, without HOME": Condition(options=EDGE, n_processes=2, environment={"HOME": None}),
-        "as a stranger, HOME read-only, path with spaces, settings of the user's": Condition(
-            environment=_SETTINGS | {"HOME": str(read_only)}, copy=copy, stranger=_is_root()
-        ),
+        "under nohup, in random order, umask 077, without HOME": first.run,
+        "as a stranger, HOME read-only, path with spaces, settings of the user's": second.run,
     }
 
 
-def _each(copy: Copy, read_only: Path, seed: int) -> dict[str, Condition]:
-    return {
+def _each(copy: Copy, read_only: Path, seed: int) -> dict[str, Work]:
+    conditions = {
         "under load": Condition(busy=True),
         "under nohup": Condition(prefix=IGNORING),
         "in random order": Condition(options=(*EDGE, *PARALLEL, *shuffled(seed))),
@@ -92,6 +96,7 @@ def _each(copy: Copy, read_only: Path, seed: int) -> dict[str, Condition]:
         "path with spaces": Condition(copy=copy),
         "settings of the user's": Condition(environment=_SETTINGS),
     }
+    return {name: condition.run for name, condition in conditions.items()}
 
 
 _SETTINGS: dict[str, str | None] = {

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
 LOGS = Path("build/hard")
+
+# Gets the file to log to; returns whether all is well, and a summary.
+Work = Callable[[Path], tuple[bool, str]]
 
 
 class SkipStepError(Exception):
@@ -23,8 +27,13 @@ class Report:
     counts: dict[str, int] = field(default_factory=lambda: {"ok": 0, "FAILED": 0, "skipped": 0})
     failed: list[str] = field(default_factory=list)
 
-    def step(self, name: str, work: Callable[[Path], tuple[bool, str]]) -> None:
-        """Run a step; `work` gets the file to log to, and returns whether all is well and a summary."""
+    def at_once(self, steps: Mapping[str, Work]) -> None:
+        """Run several steps at the same time, so that each runs under the load of the others."""
+        with ThreadPoolExecutor(len(steps)) as pool:
+            list(pool.map(self.step, steps, steps.values()))
+
+    def step(self, name: str, work: Work) -> None:
+        """Run a step."""
         if self.only not in name:
             return
         log = LOGS / f"{re.sub(r'[^a-zA-Z0-9]+', '-', name)}.log"

@@ -130,7 +130,8 @@ class TestInstalledPackage:
 
     def inspect(self, folder, *arguments):
         command = [sys.executable, "-m", "kernline", "inspect", *arguments, "--json"]
-        environment = os.environ | {"PYTHONPATH": str(folder)}
+        path = filter(None, [str(folder), os.environ.get("PYTHONPATH")])
+        environment = os.environ | {"PYTHONPATH": os.pathsep.join(path)}
         return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=False)
 
     @pytest.mark.parametrize("arguments", [("toy.bars",), ("toy", "--format", "bar")])

@@ -33,7 +33,7 @@ class _Group:
         self.cls = cls
         self.fixed = _merged(changes, Fixed)
         defaults = _merged(changes, Default)
-        hints = get_type_hints(cls, include_extras=True)
+        hints = _hints(cls)
         self.parameters = []
         for field in dataclasses.fields(cls):
             if field.init and field.name not in self.fixed:
@@ -45,6 +45,11 @@ class _Group:
         """The dataclass from its options, which are taken out of `options`."""
         given = {parameter.name: options.pop(parameter.name) for parameter in self.parameters}
         return self.cls(**self.fixed, **given)
+
+
+@functools.cache  # most commands share most groups
+def _hints(cls: type) -> dict[str, object]:
+    return get_type_hints(cls, include_extras=True)
 
 
 def _merged(changes: list[object], kind: type[_FieldValues]) -> dict[str, object]:

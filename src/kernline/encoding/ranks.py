@@ -46,11 +46,13 @@ def rank_edges(
     sample = X[rows].tocsc() if is_sparse(X) else X[rows]
 
     def points(columns: slice) -> Edges:
-        block = _sparse_block(sample, weight, columns) if is_sparse(sample) else _dense_block(sample, weight, columns)
-        is_missing = np.isnan(block.values)
-        if is_missing.any():
-            block = block.where(~is_missing)
-        return _points(block, column_range.minimum[columns], column_range.maximum[columns], width - 1)
+        minimum, maximum = column_range.minimum[columns], column_range.maximum[columns]
+        base = np.minimum(0.0, minimum)
+        if is_sparse(sample):
+            block = _sparse_block(sample, weight, columns, base)
+        else:
+            block = _dense_block(sample, weight, columns, base)
+        return _points(block, base, maximum, width - 1)
 
     with ThreadPoolExecutor(n_threads) as pool:
         found = list(pool.map(points, _column_blocks(sample)))
@@ -76,27 +78,29 @@ def _starts(counts: Integers) -> Integers:
 
 @dataclass(frozen=True)
 class _Block:
-    """The stored values of some columns, in order within each; `column` is the number of each value's, in the block."""
+    """The values of some columns above their base, in order within each column. Missing values are not among them.
+
+    `column` is the number of each value's column within the block.
+    """
 
     values: Array
     column: Integers
     weight: Array | None
 
-    def where(self, kept: NDArray[np.bool_]) -> _Block:
-        return _Block(self.values[kept], self.column[kept], self.weight[kept] if self.weight is not None else None)
 
-
-def _dense_block(sample: Numbers, weight: Array | None, columns: slice) -> _Block:
+def _dense_block(sample: Numbers, weight: Array | None, columns: slice, base: Array) -> _Block:
     values = np.array(sample[:, columns].T, dtype=np.float64, order="C")
-    column = np.repeat(np.arange(values.shape[0]), values.shape[1])
     if weight is None:
         values.sort(axis=1)
-        return _Block(values.ravel(), column, None)
-    order = np.argsort(values, axis=1, kind="stable")
-    return _Block(np.take_along_axis(values, order, axis=1).ravel(), column, weight[order].ravel())
+    else:
+        order = np.argsort(values, axis=1, kind="stable")
+        values = np.take_along_axis(values, order, axis=1)
+    kept = values > base[:, None]
+    column = np.repeat(np.arange(base.size), np.count_nonzero(kept, axis=1))
+    return _Block(values[kept], column, weight[order][kept] if weight is not None else None)
 
 
-def _sparse_block(sample: CSCMatrix, weight: Array | None, columns: slice) -> _Block:
+def _sparse_block(sample: CSCMatrix, weight: Array | None, columns: slice, base: Array) -> _Block:
     start = sample.indptr[columns.start : columns.stop + 1].astype(np.int64)
     stored = slice(start[0], start[-1])
     start -= start[0]
@@ -112,15 +116,17 @@ def _sparse_block(sample: CSCMatrix, weight: Array | None, columns: slice) -> _B
             values[here].sort()  # several times faster than to find the order
         else:
             order[here] = start[j] + np.argsort(values[here], kind="stable")
-    return _Block(values[order], column, weight[sample.indices[stored]][order] if weight is not None else None)
+    values = values[order]
+    kept = values > base[column]
+    return _Block(
+        values[kept], column[kept], weight[sample.indices[stored]][order][kept] if weight is not None else None
+    )
 
 
-def _points(block: _Block, minimum: Array, maximum: Array, steps: int) -> Edges:
-    """Points of columns with this range: how many each column has, their edges and their levels."""
-    base = np.minimum(0.0, minimum)
-    block = block.where(block.values > base[block.column])
-    column, edges, levels = _quantile_points(block, minimum.size, steps)
-    counts = np.bincount(column, minlength=minimum.size)
+def _points(block: _Block, base: Array, maximum: Array, steps: int) -> Edges:
+    """Points of columns from their base to their maximum: how many each has, their edges and their levels."""
+    column, edges, levels = _quantile_points(block, base.size, steps)
+    counts = np.bincount(column, minlength=base.size)
     highest = base.copy()
     highest[column] = edges  # of each column the last, which is assigned last
     missed = maximum > highest  # the sample may lack the largest value, or a rare feature
