@@ -141,7 +141,7 @@ NB_MODULE(_core, m) {
            "rows"_a, "read"_a, "write"_a, exact("scales"), exact("targets"), exact("cost"), exact("curvature"),
            "intercept_square"_a, "loss"_a, "epsilon"_a, exact("members").none(), exact("means").none(), "mean_square"_a,
            "seed"_a, "shuffle"_a)
-      .def("set_parts", &DualSolver::set_parts, "n_parts"_a, "rows_a_part"_a)
+      .def("set_parts", &DualSolver::set_parts, "most_parts"_a, "least_rows"_a)
       .def("sweep", &DualSolver::sweep, "seconds"_a, "n_threads"_a = 1, Release())
       .def("rebuild", &DualSolver::rebuild, "seconds"_a, Release())
       .def("evaluate", &DualSolver::evaluate, "seconds"_a, Release())

@@ -100,12 +100,13 @@ class DualSolver {
     }
   }
 
-  // Works on so many parts of the rows at the same time, with this many rows in a round.
-  void set_parts(int n_parts, std::int64_t rows_a_part) {
+  // Works on up to so many parts of the rows at the same time, of at least this many rows each.
+  void set_parts(int most_parts, std::int64_t least_rows) {
     require(!state_.in_epoch, "parts: not in the middle of an epoch");
-    require(n_parts >= 1 && n_parts <= 256 && rows_a_part >= 1 && rows_a_part <= (1 << 20), "parts: out of range");
+    require(most_parts >= 1 && most_parts <= 256, "parts: at least 1, at most 256");
+    require(least_rows >= 1 && least_rows <= (1 << 24), "parts: their rows are out of range");
     parts_.reset();
-    if (n_parts > 1) parts_.emplace(n_parts, rows_a_part, n_weights_ + 1, scales_.size());
+    if (most_parts > 1) parts_.emplace(most_parts, least_rows, n_weights_ + 1, scales_.size());
   }
 
   bool sweep(double seconds, int n_threads) {
@@ -163,10 +164,10 @@ class DualSolver {
     state_.beta_sum = beta_sum;
   }
 
-  // Moves the centre, and with it b and f.
+  // Moves the centre, and with it b and f; not beyond the range of float32, where data that change meanwhile may lead.
   void set_centre(double centre) {
     require(!state_.in_epoch && exact_weights_.empty(), "centre: not in the middle of an epoch");
-    require(std::abs(centre) <= 1e30, "centre: must be within the range of float32");
+    if (!(std::abs(centre) <= 1e30)) return;
     const double change = centre - state_.centre;
     state_.dual -= change * state_.beta_sum;
     state_.centre = centre;

@@ -1,28 +1,27 @@
 // One problem on many cores: parts of its rows at the same time.
 //
-// A round deals out the next rows of the epoch, some to each part. A part takes the weights, works on a replica of them,
-// and returns its change; then all changes are added. To be safe, a part expects the others to do the same as it does: it
-// sees its own change multiplied by sigma, the ratio of the squared norm of the sum of all changes to the sum of their
+// A round deals out the next rows of the epoch to some parts. A part takes the weights, works on a replica of them, and
+// returns its change; then all changes are added. To be safe, a part expects the others to do as it does: it sees its own
+// change multiplied by sigma, which is at least the squared norm of the sum of all changes divided by the sum of their
 // squared norms, from 1 (orthogonal) to the number of parts (equal). Ma, Smith, Jaggi, Jordan, Richtarik, Takac, "Adding
-// vs. averaging in distributed primal-dual optimization", ICML 2015; buckets of neighbouring rows and replicas: Ioannou,
-// Mendler-Duenner, Parnell, "SySCD", NeurIPS 2019. Here sigma is measured in some rounds, and rounds are short.
+// vs. averaging in distributed primal-dual optimization", ICML 2015; neighbouring rows, replicas, and rows dealt out anew:
+// Ioannou, Mendler-Duenner, Parnell, "SySCD", NeurIPS 2019.
 //
-// Results depend on the number of parts and the length of a round, never on the number of threads.
+// A large sigma costs as many more epochs, and so do long rounds, whose changes are more alike. So every round measures
+// its sigma, and the next one is as long as keeps it close to 1. A round that is too short for several parts is not worth
+// its cost: then rows are visited one after the other for a while.
+//
+// Results depend on the most parts and the least rows, never on the number of threads.
 #pragma once
 
 #include <algorithm>
-#include <atomic>
-#include <barrier>
-#include <chrono>
 #include <cstdint>
 #include <memory>
-#include <new>
 #include <optional>
-#include <system_error>
-#include <thread>
 #include <vector>
 
 #include "host/aligned.hpp"
+#include "host/crew.hpp"
 #include "views/loops.hpp"
 #include "views/visit_order.hpp"
 
@@ -30,42 +29,42 @@ namespace kernline {
 
 class Parts {
  public:
-  Parts(int n_parts, std::int64_t rows_a_part, std::size_t n_weights, std::size_t n_scales)
-      : n_parts_(n_parts),
-        rows_a_part_(rows_a_part),
+  Parts(int most_parts, std::int64_t least_rows, std::size_t n_weights, std::size_t n_scales)
+      : most_parts_(most_parts),
+        least_rows_(least_rows),
         n_weights_(n_weights),
-        n_scales_(n_scales),
-        sigma_(n_parts),
+        live_rows_(2.0 * static_cast<double>(least_rows)),
         scales_(n_scales),
-        old_(aligned_zeros(n_weights)),
-        rows_(static_cast<std::size_t>(n_parts * rows_a_part)),
-        change_(rows_.size()),
-        values_(rows_.size()),
-        before_(rows_.size()) {
-    for (int k = 0; k < n_parts; ++k) replicas_.push_back(aligned_zeros(n_weights));
+        old_weights_(aligned_zeros(n_weights)),
+        parts_(static_cast<std::size_t>(most_parts)) {
+    for (Part& part : parts_) part.replica = aligned_zeros(n_weights);
   }
 
   // Continues the epoch of `whole` until it ends (true) or the time is up (false).
   bool sweep(const Loops& loops, const RowsView& rows, const MethodView& method, DualState& whole, int n_threads,
              double seconds) {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::duration<double>(seconds);
     if (!whole.in_epoch) begin_epoch(whole, whole.n_rows);
+    const Crew::Turn turn = crew_.next(std::min(n_threads, most_parts_), seconds);
+    const std::int64_t first = whole.cursor;
     Round round{loops, rows, method, whole};
-    with_crew(std::min(n_threads, n_parts_), [&](int thread, int n, auto&& wait) {
+    Crew::work(turn.n_threads, [&](int thread, int n_crew, auto&& wait) {
+      const auto each_part = [&](auto&& work) {
+        for (int k = thread; k < round.n_parts; k += n_crew) work(parts_[static_cast<std::size_t>(k)]);
+        wait();
+      };
       while (true) {
-        if (thread == 0) {
-          round.ended = whole.cursor >= whole.n_active || std::chrono::steady_clock::now() > deadline;
-          if (!round.ended) begin(round);
-        }
+        if (thread == 0) begin(round, turn.deadline);
         wait();
-        if (round.ended) return;
-        for (int k = thread; k < n_parts_; k += n) work(round, k);
+        if (round.n_parts == 0) return;
+        each_part([&](Part& part) { work(round, part); });
+        add(round, n_weights_ * thread / n_crew, n_weights_ * (thread + 1) / n_crew);
+        if (thread == 0) add_sums(round);
         wait();
-        add(round, n_weights_ * thread / n, n_weights_ * (thread + 1) / n);
-        wait();
+        each_part([&](Part& part) { measure(round, part); });
         if (thread == 0) end(round);
       }
     });
+    crew_.done(turn, whole.cursor - first);
     if (whole.cursor < whole.n_active) return false;
     whole.in_epoch = false;
     return true;
@@ -77,140 +76,181 @@ class Parts {
     const RowsView& rows;
     const MethodView& method;
     DualState& whole;
-    std::int64_t length = 0;
-    bool measured = false;
-    bool ended = false;
+    int n_parts = 0;
+    double intercept = 0.0, beta_sum = 0.0;  // before it
   };
 
-  // Calls f(thread, n_threads, wait) in every thread; `wait` returns when all have called it. Threads end with the call.
-  template <class F>
-  static void with_crew(int n_wanted, F&& f) {
-    if (n_wanted <= 1) return f(0, 1, [] {});
-    std::atomic<int> size{0};
-    std::optional<std::barrier<>> barrier;
-    std::vector<std::jthread> threads;
-    threads.reserve(static_cast<std::size_t>(n_wanted));
-    const auto run = [&](int thread) {
-      size.wait(0);
-      f(thread, size.load(), [&] { barrier->arrive_and_wait(); });
-    };
-    for (int thread = 1; thread < n_wanted; ++thread) {
-      try {
-        threads.emplace_back(run, thread);
-      } catch (const std::system_error&) {
-        break;  // the system cannot create more threads
-      }
-    }
-    const int n = static_cast<int>(threads.size()) + 1;
-    barrier.emplace(n);
-    size.store(n);
-    size.notify_all();
-    run(0);
-  }
+  // Some rows, and what the part did with them in this round.
+  struct Part {
+    std::optional<DualState> state;
+    AlignedFloats replica;
+    std::vector<double> change;  // of beta, by row
+    double together = 0.0, alone = 0.0;
+  };
 
-  std::int64_t first(const Round& round, int k) const { return round.length * k / n_parts_; }
-
-  void begin(Round& round) {
+  // Deals out the next rows to several parts; until that is worth it, visits rows one after the other.
+  void begin(Round& round, Crew::Clock::time_point deadline) {
     DualState& whole = round.whole;
-    round.length = std::min(n_parts_ * rows_a_part_, whole.n_active - whole.cursor);
-    round.measured = n_rounds_ % (n_rounds_ < often_ ? short_interval_ : interval_) == 0;
-    ++n_rounds_;
-    for (std::size_t j = 0; j < n_scales_; ++j) scales_[j] = static_cast<float>(sigma_ * whole.scales[j]);
-    states_.assign(static_cast<std::size_t>(n_parts_), whole);
-    for (int k = 0; k < n_parts_; ++k) {
-      DualState& part = states_[static_cast<std::size_t>(k)];
-      part.weights = replicas_[static_cast<std::size_t>(k)].get();
+    while (true) {
+      round.n_parts = 0;
+      if (whole.cursor >= whole.n_active || Crew::Clock::now() > deadline) return;
+      round.n_parts = n_parts();
+      if (round.n_parts > 1) break;
+      visit_alone(round);
+    }
+    round.intercept = whole.intercept;
+    round.beta_sum = whole.beta_sum;
+    std::copy_n(whole.weights, n_weights_, old_weights_.get());
+    for (std::size_t j = 0; j < scales_.size(); ++j) scales_[j] = static_cast<float>(sigma_ * whole.scales[j]);
+    std::int64_t first = whole.cursor;
+    for (int k = 0; k < round.n_parts; ++k) {
+      const std::int64_t end = deal(whole, first, static_cast<std::int64_t>(live_rows_) / round.n_parts);
+      DualState& part = parts_[static_cast<std::size_t>(k)].state.emplace(stretch(whole, first, end));
+      part.weights = parts_[static_cast<std::size_t>(k)].replica.get();
       part.scales = scales_.data();
-      part.order = whole.order + whole.cursor + first(round, k);
-      part.n_active = first(round, k + 1) - first(round, k);
-      part.cursor = 0;
-      part.shuffle = false;  // it is the order of this epoch already
       part.sigma = sigma_;
-      part.dual = part.active_gap = 0.0;
+      first = end;
     }
-    if (!round.measured) return;
-    std::copy_n(whole.weights, n_weights_, old_.get());
-    for (std::int64_t r = 0; r < round.length; ++r) {
-      const std::int32_t i = whole.order[whole.cursor + r];
-      rows_[static_cast<std::size_t>(r)] = static_cast<std::int32_t>(whole.data_row(i));
-      change_[static_cast<std::size_t>(r)] = -whole.coordinates[i].beta;
-    }
+    whole.cursor = first;
   }
 
-  void work(const Round& round, int k) {
-    DualState& part = states_[static_cast<std::size_t>(k)];
-    std::copy_n(round.whole.weights, n_weights_, part.weights);
+  // A power of two, so that two threads, or four, have the same work.
+  int n_parts() const {
+    int n = 1;
+    while (2 * n <= most_parts_ && 2 * n * least_rows_ <= static_cast<std::int64_t>(live_rows_)) n *= 2;
+    return n;
+  }
+
+  void visit_alone(Round& round) {
+    DualState& whole = round.whole;
+    const std::int64_t end = deal(whole, whole.cursor, alone_ * least_rows_);
+    DualState part = stretch(whole, whole.cursor, end);
     round.loops.sweep(round.rows, round.method, part, 1e9);
+    whole.random = part.random;
+    whole.intercept = part.intercept;
+    whole.beta_sum = part.beta_sum;
+    whole.dual += part.dual;
+    whole.active_gap += part.active_gap;
+    whole.cursor = end;
+    live_rows_ = 2.0 * static_cast<double>(least_rows_);
+    sigma_ = 2.0;
   }
 
-  void add(const Round& round, std::size_t begin, std::size_t end) {
-    const auto factor = static_cast<float>(1.0 / sigma_);
+  // Where a part ends that begins at `first`: after so many rows that changed at their last visit.
+  static std::int64_t deal(const DualState& whole, std::int64_t first, std::int64_t n_live) {
+    std::int64_t end = first;
+    const std::int64_t last = std::min(whole.n_active, first + most_idle_ * n_live);
+    for (std::int64_t live = 0; live < n_live && end < last; ++end) live += whole.rests[whole.order[end]].level == 0;
+    return end;
+  }
+
+  // The state of the rows at these positions of the epoch, which are in their final order.
+  static DualState stretch(const DualState& whole, std::int64_t first, std::int64_t end) {
+    DualState part = whole;
+    part.order = whole.order + first;
+    part.n_active = end - first;
+    part.cursor = 0;
+    part.shuffle = false;
+    part.dual = part.active_gap = 0.0;
+    return part;
+  }
+
+  void work(const Round& round, Part& part) const {
+    DualState& state = *part.state;
+    part.change.resize(static_cast<std::size_t>(state.n_active));
+    for (std::int64_t r = 0; r < state.n_active; ++r)
+      part.change[static_cast<std::size_t>(r)] = -state.coordinates[state.order[r]].beta;
+    std::copy_n(old_weights_.get(), n_weights_, state.weights);
+    round.loops.sweep(round.rows, round.method, state, 1e9);
+  }
+
+  // Adds the changes of all parts to these weights.
+  void add(const Round& round, std::size_t begin, std::size_t end) const {
+    const auto factor = static_cast<float>(1.0 / sigma_), n = static_cast<float>(round.n_parts);
     float* weights = round.whole.weights;
     for (std::size_t s = begin; s < end; ++s) {
-      float change = 0.0f;
-      for (const AlignedFloats& replica : replicas_) change += replica[s] - weights[s];
-      weights[s] += factor * change;
+      float sum = 0.0f;
+      for (int k = 0; k < round.n_parts; ++k) sum += parts_[static_cast<std::size_t>(k)].replica[s];
+      weights[s] += factor * (sum - n * weights[s]);
     }
   }
 
-  void end(Round& round) {
+  void add_sums(const Round& round) const {
     DualState& whole = round.whole;
-    const double intercept = whole.intercept, beta_sum = whole.beta_sum;
-    for (const DualState& part : states_) {
-      whole.intercept += (part.intercept - intercept) / sigma_;
-      whole.beta_sum += (part.beta_sum - beta_sum) / sigma_;
-      whole.dual += part.dual;  // at least; the changes are less alike than sigma allows for
+    for (int k = 0; k < round.n_parts; ++k) {
+      const DualState& part = *parts_[static_cast<std::size_t>(k)].state;
+      whole.intercept += (part.intercept - round.intercept) / sigma_;
+      whole.beta_sum += (part.beta_sum - round.beta_sum) / sigma_;
+      whole.dual += part.dual;  // it grew at least so much if sigma was large enough
       whole.active_gap += part.active_gap;
     }
-    if (round.measured) measure(round, intercept, beta_sum);
-    whole.cursor += round.length;
   }
 
-  // sigma of this round: the squared norm of a sum of changes of beta is the sum of each times the change of f there.
-  void measure(const Round& round, double intercept, double beta_sum) {
-    const DualState& whole = round.whole;
-    DualState old = whole;
-    old.intercept = intercept;
-    old.beta_sum = beta_sum;
-    const auto read = [&](const float* weights, const DualState& state, std::int64_t from, std::int64_t to, double* out) {
-      round.loops.read_members(round.rows, round.method.read, weights, rows_.data() + from, to - from, out + from);
-      for (std::int64_t r = from; r < to; ++r) out[r] += state.offset(whole.order[whole.cursor + r]);
-    };
-    for (std::int64_t r = 0; r < round.length; ++r)
-      change_[static_cast<std::size_t>(r)] += whole.coordinates[whole.order[whole.cursor + r]].beta;
-    read(old_.get(), old, 0, round.length, before_.data());
-    double together = 0.0, alone = 0.0;
-    for (int k = 0; k < n_parts_; ++k) {
-      const DualState& part = states_[static_cast<std::size_t>(k)];
-      read(part.weights, part, first(round, k), first(round, k + 1), values_.data());
+  // The squared norm of a change of f is the sum over rows of the change of beta_i times that of f(x_i): of all parts
+  // together, and of each alone, from some rows that changed.
+  void measure(const Round& round, Part& part) const {
+    const DualState& state = *part.state;
+    DualState old = state;
+    old.intercept = round.intercept;
+    old.beta_sum = round.beta_sum;
+    std::int64_t n_changed = 0;
+    for (std::int64_t r = 0; r < state.n_active; ++r) {
+      double& change = part.change[static_cast<std::size_t>(r)];
+      change += state.coordinates[state.order[r]].beta;
+      n_changed += change != 0.0;
     }
-    for (std::size_t r = 0; r < static_cast<std::size_t>(round.length); ++r)
-      alone += change_[r] * (values_[r] - before_[r]) / sigma_;
-    read(whole.weights, whole, 0, round.length, values_.data());
-    for (std::size_t r = 0; r < static_cast<std::size_t>(round.length); ++r)
-      together += change_[r] * (values_[r] - before_[r]);
-    if (!(alone > 0.0)) return;
-    const double wanted = margin_ * together / alone;
-    sigma_ = std::clamp(std::max(wanted, slowest_fall_ * sigma_), 1.0, static_cast<double>(n_parts_));
+    const std::int64_t interval = std::max<std::int64_t>(1, n_changed * round.n_parts / sample_);
+    std::int64_t left = 0;
+    part.together = part.alone = 0.0;
+    for (std::int64_t r = 0; r < state.n_active; ++r) {
+      const double change = part.change[static_cast<std::size_t>(r)];
+      if (change == 0.0 || left-- > 0) continue;
+      left = interval - 1;
+      const std::int32_t i = state.order[r];
+      const auto row = static_cast<std::int32_t>(state.data_row(i));
+      const auto value = [&](const float* weights, const DualState& at) {
+        double sum = 0.0;
+        round.loops.read_members(round.rows, round.method.read, weights, &row, 1, &sum);
+        return sum + at.offset(i);
+      };
+      const double before = value(old_weights_.get(), old);
+      part.together += change * (value(round.whole.weights, round.whole) - before);
+      part.alone += change * (value(state.weights, state) - before) / sigma_;
+    }
   }
 
-  // Rounds that are measured: one of 4 at first, later one of 32.
-  static constexpr std::int64_t often_ = 128, short_interval_ = 4, interval_ = 32;
-  // sigma is this much larger than measured, and falls at most by this factor at a time.
-  static constexpr double margin_ = 1.2, slowest_fall_ = 0.7;
+  // Chooses sigma and the length of the next round.
+  void end(const Round& round) {
+    double together = 0.0, alone = 0.0;
+    for (int k = 0; k < round.n_parts; ++k) {
+      together += parts_[static_cast<std::size_t>(k)].together;
+      alone += parts_[static_cast<std::size_t>(k)].alone;
+    }
+    if (!(alone > 0.0)) return;
+    const double needed = margin_ * std::max(together / alone, 1.0);
+    sigma_ = std::clamp(std::max({needed, wanted_, slowest_fall_ * sigma_}), 1.0, static_cast<double>(most_parts_));
+    const double factor = std::clamp((wanted_ - 1.0) / (needed - 1.0), 0.25, 1.2);
+    live_rows_ = std::clamp(factor * live_rows_, 1.0, static_cast<double>(most_parts_ * longest_ * least_rows_));
+  }
 
-  int n_parts_;
-  std::int64_t rows_a_part_;
-  std::size_t n_weights_, n_scales_;
-  double sigma_;
-  std::int64_t n_rounds_ = 0;
+  // sigma should not be above this. It is larger than measured by the margin, and falls at most by the factor.
+  static constexpr double wanted_ = 1.5, margin_ = 1.15, slowest_fall_ = 0.7;
+  // Rows that sigma is measured on.
+  static constexpr std::int64_t sample_ = 64;
+  // The longest part of a round, and the rows visited one after the other before parts are tried again; in least rows.
+  static constexpr std::int64_t longest_ = 8, alone_ = 16;
+  // A part has at most this many rows for each that changed at its last visit.
+  static constexpr std::int64_t most_idle_ = 16;
+
+  int most_parts_;
+  std::int64_t least_rows_;
+  std::size_t n_weights_;
+  double sigma_ = 2.0;
+  double live_rows_;  // of a round: rows that changed at their last visit
   std::vector<float> scales_;
-  std::vector<AlignedFloats> replicas_;
-  std::vector<DualState> states_;
-  // Of a round that is measured: the weights before it, and by row its number, the change of beta, and values of f.
-  AlignedFloats old_;
-  std::vector<std::int32_t> rows_;
-  std::vector<double> change_, values_, before_;
+  AlignedFloats old_weights_;
+  std::vector<Part> parts_;
+  Crew crew_;
 };
 
 }  // namespace kernline

@@ -46,8 +46,8 @@ class TestAgainstExactSVC:
         assert np.abs(difference).mean() < 0.02
 
     @pytest.mark.parametrize("solver", ["dual-cd", "newton"])
-    @pytest.mark.parametrize("C", [0.01, 1.0, 100.0])
-    def test_the_intercept_is_as_free_as_that_of_svc(self, C, solver):
+    @pytest.mark.parametrize(("C", "tol"), [(0.01, 1e-6), (1.0, 1e-6), (100.0, 1e-4)])
+    def test_the_intercept_is_as_free_as_that_of_svc(self, C, tol, solver):
         """With 17 knots the intersection kernel of 0, 1, … 16 is exact, so only the solvers differ."""
         rng = np.random.default_rng(0)
         X = rng.integers(0, 17, (300, 20))
@@ -56,7 +56,7 @@ class TestAgainstExactSVC:
         gamma = 1.0 / kernel(X).diagonal().mean()
         exact = SVC(kernel="precomputed", C=C, tol=1e-8).fit(gamma * kernel(X), y)
         hats = tables.Hats(17, spacing=1.0)
-        ours = AdditiveSVC(kernel, hats, C=C, scale="max", tol=1e-6, solver=solver, max_iter=10**5).fit(X, y)
+        ours = AdditiveSVC(kernel, hats, C=C, scale="max", tol=tol, solver=solver, max_iter=10**5).fit(X, y)
         assert_allclose(ours.decision_function(X), exact.decision_function(gamma * kernel(X)), atol=1e-3)
 
 

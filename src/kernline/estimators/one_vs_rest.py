@@ -40,7 +40,8 @@ def solve_all(
     class.
     """
     interrupted = threading.Event()
-    solver = replace(solver, n_threads=max(1, n_threads // len(data.signs)))
+    # Several problems are side by side; one alone needs parts.
+    solver = replace(solver, n_threads=max(1, n_threads // len(data.signs)), in_parts=len(data.signs) == 1)
 
     def solve(index: int) -> SolveResult:
         watch = progress.problem(first + index)

@@ -12,6 +12,7 @@ from .. import _core
 from ..array_types import Array
 from ..native import native_table
 from .intercept import Centring, balance, best_intercept, centred_norms, intercept_square
+from .parts import MOST_PARTS
 from .problem import Problem
 
 # Seconds after which the core returns, for callbacks and Ctrl-C.
@@ -33,9 +34,12 @@ class Descent:
     visits of the last sweep, and `n_active` their number. `gap` and `primal` are exact, as of the last evaluation.
     """
 
-    def __init__(self, problem: Problem, seed: int, shuffle: bool, interrupted: threading.Event) -> None:
+    def __init__(
+        self, problem: Problem, seed: int, shuffle: bool, interrupted: threading.Event, n_threads: int = 1
+    ) -> None:
         self.problem = problem
         self.interrupted = interrupted
+        self.n_threads = n_threads
         self.core = core_solver(problem, seed, shuffle)
         self.centring = Centring.of(problem) if problem.free_intercept else None
         if self.centring is not None:
@@ -44,10 +48,14 @@ class Descent:
         self.awake_at = self.core.centre  # when all rows last were
         self.n_sweeps = 0
 
+    def work_in_parts(self, least_rows: int) -> None:
+        """Visit rows in several threads, in parts of at least so many (parts.py)."""
+        self.core.set_parts(MOST_PARTS, least_rows)
+
     def sweep(self) -> None:
         """Visit every row that is not resting."""
         self.n_sweeps += 1
-        self._in_slices(self.core.sweep)
+        self._in_slices(lambda seconds: self.core.sweep(seconds, self.n_threads))
         if self.n_sweeps % _EPOCHS_PER_REBUILD == 0:
             self._in_slices(self.core.rebuild)
         if self.centring is not None:
@@ -66,7 +74,7 @@ class Descent:
         With a free intercept, β is balanced first. It stays balanced if the gap is at most `tol` times the objective.
         """
         core = self.core
-        if self.centring is None:
+        if self.centring is None or not np.isfinite(core.beta_sum):  # it is not only if data change while they are read
             self._in_slices(core.rebuild)
             self._in_slices(core.evaluate)
             return

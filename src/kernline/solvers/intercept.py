@@ -35,9 +35,10 @@ from ..encoding import EncodedData
 from ..native import native_table
 from ..tables import TablePair
 from .problem import KernelMean, Problem, is_free
+from .roots import zero_of_increasing
 
-# s of a free intercept, as a fraction of the mean of K(x, x), centred. A smaller one is faster for large C, a larger for
-# small C.
+# s of a free intercept, as a fraction of the mean of K(x, x), centred. Smaller is faster for large C, larger
+# for small C.
 _SQUARE = 0.05
 # The longest step of the centre, in multiples of b − b0.
 _LONGEST = 20.0
@@ -158,7 +159,6 @@ class Centring:
 
 def best_intercept(problem: Problem, values: Array) -> float:
     """argmin_b Σ_i c_i ℓ(t_i, values_i + b)."""
-    from scipy.optimize import brentq  # slow to import
 
     def slope(b: float) -> float:
         return float(problem.cost @ problem.loss.gradient(problem.targets, values + b))
@@ -178,7 +178,7 @@ def best_intercept(problem: Problem, values: Array) -> float:
         width *= 2.0
     if slope(low) >= 0.0 or slope(high) <= 0.0:
         return low if slope(low) >= 0.0 else high
-    return float(brentq(slope, low, high, xtol=1e-9 * (abs(low) + abs(high) + 1e-30)))
+    return zero_of_increasing(slope, low, high, 1e-9 * (abs(low) + abs(high) + 1e-30))
 
 
 def balance(beta: Array, bounds: tuple[Array, Array], norms: Array) -> Array:
@@ -193,11 +193,16 @@ def balance(beta: Array, bounds: tuple[Array, Array], norms: Array) -> Array:
     sign = np.sign(total)
     low, high = bounds
     bound = low if sign > 0.0 else high
-    room = np.where(is_free(beta, low, high), np.abs(beta - np.where(np.isfinite(bound), bound, 0.0)), 0.0)
+    rows = np.flatnonzero(is_free(beta, low, high))
+    limit = bound[rows]
+    room = np.abs(beta[rows] - np.where(np.isfinite(limit), limit, 0.0))
     if room.sum() < abs(total):
-        room = np.maximum(sign * beta, 0.0)
-    rate = 1.0 / np.maximum(norms, np.finfo(np.float32).tiny)
-    return beta - sign * _filled(abs(total), room, rate / rate.max())
+        rows = np.flatnonzero(sign * beta > 0.0)
+        room = np.abs(beta[rows])
+    rate = 1.0 / np.maximum(norms[rows], np.finfo(np.float32).tiny)
+    balanced = beta.copy()
+    balanced[rows] -= sign * _filled(abs(total), room, rate / rate.max())
+    return balanced
 
 
 def _filled(total: float, room: Array, rate: Array) -> Array:

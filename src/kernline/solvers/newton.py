@@ -33,6 +33,7 @@ from ..array_types import Array
 from ..native import native_table
 from .intercept import Centring, balance, centred_norms
 from .problem import Problem, is_free
+from .roots import zero_of_increasing
 
 Rows = NDArray[np.int32]
 
@@ -332,8 +333,6 @@ class Newton:
 
 def _zero_of(slope: Callable[[float], float]) -> float:
     """Approximate zero of an increasing slope that is negative at 0; 0 if it is not negative there. Tries 1 first."""
-    from scipy.optimize import brentq  # slow to import
-
     first = slope(0.0)
     if not first < 0.0:
         return 0.0
@@ -343,4 +342,4 @@ def _zero_of(slope: Callable[[float], float]) -> float:
     while there < 0.0 and end < 1e6:
         end *= 4.0
         there = slope(end)
-    return float(brentq(slope, 0.0, end, rtol=0.05)) if there > 0.0 else end
+    return zero_of_increasing(slope, 0.0, end, 0.05 * end) if there > 0.0 else end
