@@ -31,7 +31,7 @@ from kernline.encoding import Encoder
 from .additive import nonnegative
 from .io import generate, write_mnist
 from .measure import machine, table
-from .path import part
+from .path import part, separate_fits
 from .speed.mnist import ours_at
 from .speed.scale import generated, labels
 
@@ -126,6 +126,11 @@ def _mnist(kernel: str, C: float) -> Task:
     return _fit(ours_at(kernel, data, C), data.X_train, data.y_train)
 
 
+def _scaled(C: float) -> Task:
+    data = datasets.load("mnist")
+    return _fit(AdditiveSVC("chi2", C=C, random_state=0, n_jobs=1), data.X_train, data.y_train)
+
+
 def _binary(C: float) -> Task:
     data = datasets.load("mnist")
     return _fit(AdditiveSVC("chi2", C=C, random_state=0, n_jobs=1), data.X_train, data.y_train % 2)
@@ -185,6 +190,11 @@ def _path(name: str) -> Task:
     return _fit(model, data.X_train, data.y_train)
 
 
+def _loop(name: str) -> Task:
+    data = part(nonnegative(datasets.load(name)), 10_000)
+    return lambda: separate_fits(data, np.geomspace(0.01, 100.0, 10), {"random_state": 0, "n_jobs": 1})
+
+
 def _read(write: Callable[[Path], None]) -> Task:
     folder = tempfile.TemporaryDirectory()
     path = Path(folder.name) / "data.svm"
@@ -230,6 +240,8 @@ LINES: dict[str, Callable[[], Task]] = {
     "mnist chi2 0.1": partial(_mnist, "chi2", 0.1),
     "mnist chi2 0.3": partial(_mnist, "chi2", 0.3),
     "mnist chi2 1": partial(_mnist, "chi2", 1.0),
+    "mnist chi2 scale 10": partial(_scaled, 10.0),
+    "mnist chi2 scale 100": partial(_scaled, 100.0),
     "covtype": partial(_covtype, None),
     "covtype 20,000": partial(_covtype, 20_000),
     "skin hinge": partial(_skin, "hinge"),
@@ -242,6 +254,7 @@ LINES: dict[str, Callable[[], Task]] = {
     "path mnist": partial(_path, "mnist"),
     "path usps": partial(_path, "usps"),
     "path covtype": partial(_path, "covtype"),
+    "loop mnist": partial(_loop, "mnist"),
     "growth 10⁵": _growth,
     "read mnist": partial(_read, write_mnist),
     "read generated": partial(_read, partial(generate, megabytes=100)),

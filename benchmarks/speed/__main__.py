@@ -19,6 +19,8 @@ MEASUREMENTS: dict[str, Measurement] = {
     "sparse": scale.sparse_million,
     "classes": threads.hundred_classes,
     "binary": threads.binary,
+    "narrow": threads.narrow,
+    "parts": threads.parts,
     "path": path.cross_validation,
     "growth": scale.growth,
     "text": text.against_linear_svc,

@@ -39,8 +39,8 @@ def problem_of(C=1.0, loss=LOSSES[0], n=3000, members=None, **settings):
     return problem(targets[members], np.full(members.size, C), members)
 
 
-def solve(problem, tol=1e-3, in_parts=True, n_threads=1, **settings):
-    solver = DualCD(tol, seed=1, solver="dual-cd", in_parts=in_parts, n_threads=n_threads, **settings)
+def solve(problem, tol=1e-3, n_parts=16, n_threads=1, **settings):
+    solver = DualCD(tol, seed=1, solver="dual-cd", n_parts=n_parts, n_threads=n_threads, **settings)
     return solver.solve(problem)
 
 
@@ -52,7 +52,7 @@ def n_passes(result, problem):
 @pytest.mark.parametrize("intercept", [training.FREE, training.Intercept(scaling=1.0)], ids=["free", "penalised"])
 def test_the_optimum_and_its_certificate(loss, intercept):
     problem = problem_of(loss=loss, intercept=intercept)
-    alone, found = solve(problem, in_parts=False), solve(problem)
+    alone, found = solve(problem, n_parts=1), solve(problem)
     assert found.converged
     assert not np.array_equal(found.beta, alone.beta)  # it did work in parts
     assert_allclose(found.primal, alone.primal, rtol=2e-3)
@@ -76,14 +76,14 @@ def test_any_number_of_threads(C):
 @pytest.mark.parametrize("C", [0.01, 1.0, 10.0, 100.0])
 def test_few_more_visits_than_alone(C):
     problem = problem_of(C)
-    alone, found = solve(problem, 0.01, in_parts=False), solve(problem, 0.01)
+    alone, found = solve(problem, 0.01, n_parts=1), solve(problem, 0.01)
     assert n_passes(found, problem) <= 2.5 * n_passes(alone, problem) + 1.0
 
 
 def test_members_only():
     members = np.arange(0, 3000, 2, dtype=np.int32)
     problem = problem_of(members=members)
-    assert_allclose(solve(problem).primal, solve(problem, in_parts=False).primal, rtol=2e-3)
+    assert_allclose(solve(problem).primal, solve(problem, n_parts=1).primal, rtol=2e-3)
 
 
 def test_which_problems_have_parts(monkeypatch):
@@ -136,4 +136,4 @@ def test_interrupted():
     interrupted = threading.Event()
     interrupted.set()
     with pytest.raises(KeyboardInterrupt):
-        DualCD(1e-3, in_parts=True, n_threads=2).solve(problem_of(), interrupted=interrupted)
+        DualCD(1e-3, n_parts=16, n_threads=2).solve(problem_of(), interrupted=interrupted)

@@ -13,7 +13,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin
 
 from ..array_types import Array, Floats, Labels, MatrixLike
 from ..sklearn_compat import CallbackSupportMixin, Tags
-from ..solvers import DualCD, EpochReport, PassReport, SolveResult
+from ..solvers import MOST_PARTS, DualCD, EpochReport, PassReport, SolveResult
 from ..threads import run_tasks
 from ..training import TrainingRows
 from .labelled import AnyLabelled, RowsT
@@ -40,8 +40,9 @@ def solve_all(
     class.
     """
     interrupted = threading.Event()
-    # Several problems are side by side; one alone needs parts.
-    solver = replace(solver, n_threads=max(1, n_threads // len(data.signs)), in_parts=len(data.signs) == 1)
+    # Several problems run side by side; one alone, in parts.
+    n_parts = MOST_PARTS if len(data.signs) == 1 else 1
+    solver = replace(solver, n_threads=max(1, n_threads // len(data.signs)), n_parts=n_parts)
 
     def solve(index: int) -> SolveResult:
         watch = progress.problem(first + index)

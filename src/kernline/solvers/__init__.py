@@ -3,10 +3,12 @@
 from .blockwise import BlockProblems, Blockwise
 from .budgeted_sgd import BudgetedModel, BudgetedSGD, PassReport
 from .dual_cd import EPOCHS_A_PASS, DualCD
+from .parts import MOST_PARTS
 from .problem import EpochReport, Problem, SolveResult
 
 __all__ = [
     "EPOCHS_A_PASS",
+    "MOST_PARTS",
     "BlockProblems",
     "Blockwise",
     "BudgetedModel",

@@ -12,7 +12,6 @@ from .. import _core
 from ..array_types import Array
 from ..native import native_table
 from .intercept import Centring, balance, best_intercept, centred_norms, intercept_square
-from .parts import MOST_PARTS
 from .problem import Problem
 
 # Seconds after which the core returns, for callbacks and Ctrl-C.
@@ -48,9 +47,9 @@ class Descent:
         self.awake_at = self.core.centre  # when all rows last were
         self.n_sweeps = 0
 
-    def work_in_parts(self, least_rows: int) -> None:
-        """Visit rows in several threads, in parts of at least so many (parts.py)."""
-        self.core.set_parts(MOST_PARTS, least_rows)
+    def work_in_parts(self, most_parts: int, least_rows: int) -> None:
+        """Visit rows in up to so many parts at the same time, of at least so many rows (parts.py)."""
+        self.core.set_parts(most_parts, least_rows)
 
     def sweep(self) -> None:
         """Visit every row that is not resting."""

@@ -46,8 +46,8 @@ class DualCD:
     Rows are visited in random order, from `seed`; without `shuffle` in their own order, as in the papers on PmSVM.
     `solver` is "dual-cd", "newton" (from the first step; coordinate descent then closes the rest of the gap), or
     "auto": coordinate descent, then Newton's method if the rate of convergence and the shape of the problem suggest
-    that it is faster. With `in_parts`, a problem of many rows is solved in parts, which can use several threads; the
-    result does not depend on their number.
+    that it is faster. A problem of many rows is solved in up to `n_parts` parts at the same time, by `n_threads`; the
+    result does not depend on the latter.
     """
 
     tol: float
@@ -56,7 +56,7 @@ class DualCD:
     shuffle: bool = True
     solver: str = "auto"
     n_threads: int = 1
-    in_parts: bool = False
+    n_parts: int = 1
 
     @property
     def max_epochs(self) -> int:
@@ -138,9 +138,8 @@ class _Run:
         self.log = log
         self.interrupted = interrupted
         self.descent = Descent(problem, settings.seed, settings.shuffle, interrupted, settings.n_threads)
-        rows_a_part = least_rows(problem) if settings.in_parts else 0
-        if rows_a_part:
-            self.descent.work_in_parts(rows_a_part)
+        if settings.n_parts > 1 and (rows_a_part := least_rows(problem)):
+            self.descent.work_in_parts(settings.n_parts, rows_a_part)
         self.takeover = Takeover(problem, settings.tol, settings.max_iter)
         self.newton_steps = 0
 
