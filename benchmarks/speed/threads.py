@@ -40,7 +40,7 @@ def narrow(rounds: int) -> Iterator[Bar]:
             yield _two_threads(f"{name}, intersection C={C:g}", model, X, y, rounds, 1.5)
 
 
-def parts(rounds: int) -> Iterator[Bar]:  # noqa: ARG001 - visits are counted, and are always the same
+def parts(rounds: int) -> Iterator[Bar]:
     """Visits of all rows in up to so many parts, against one row after the other."""
     for name, (X, y) in _narrow_sets():
         rows = training.encode(X, training.AdditiveSettings(kernels.Intersection(), scale="rank", n_threads=2))

@@ -149,7 +149,7 @@ NB_MODULE(_core, m) {
       .def("wake_all", &DualSolver::wake_all)
       .def("grow", &DualSolver::grow, "factor"_a, Release())
       .def("set_beta", &DualSolver::set_beta, exact("beta"))
-      .def("set_weights", &DualSolver::set_weights, exact("weights"), "intercept"_a, "beta_sum"_a = 0.0)
+      .def("set_weights", &DualSolver::set_weights, exact("weights"), "intercept"_a)
       .def("set_dual", &DualSolver::set_dual, "dual"_a)
       .def("set_centre", &DualSolver::set_centre, "centre"_a)
       .def("copy_weights", &DualSolver::copy_weights, exact("out"))

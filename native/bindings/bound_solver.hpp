@@ -106,7 +106,10 @@ class DualSolver {
     require(most_parts >= 1 && most_parts <= 256, "parts: at least 1, at most 256");
     require(least_rows >= 1 && least_rows <= (1 << 24), "parts: their rows are out of range");
     parts_.reset();
-    if (most_parts > 1) parts_.emplace(most_parts, least_rows, n_weights_ + 1, scales_.size());
+    const RowsView& view = rows_.view();
+    const std::int64_t cells = view.row_start ? view.row_start[view.n_rows] : view.n_rows * view.n_features;
+    const double cells_a_row = static_cast<double>(cells) / std::max<double>(1.0, static_cast<double>(view.n_rows));
+    if (most_parts > 1) parts_.emplace(most_parts, least_rows, cells_a_row, n_weights_ + 1, scales_.size());
   }
 
   bool sweep(double seconds, int n_threads) {
@@ -156,12 +159,11 @@ class DualSolver {
 
   // Starts from these weights, to which rows of other data have contributed: this problem is then a block of a larger one,
   // and its dual objective counts the changes from here.
-  void set_weights(Vector<const float> weights, double intercept, double beta_sum) {
+  void set_weights(Vector<const float> weights, double intercept) {
     require(weights.size() == n_weights_, "weights: one float per slot");
     require(!state_.in_epoch && exact_weights_.empty(), "weights: not in the middle of an epoch");
     std::copy_n(weights.data(), n_weights_, weights_.get());
     state_.intercept = intercept;
-    state_.beta_sum = beta_sum;
   }
 
   // Moves the centre, and with it b and f; not beyond the range of float32, where data that change meanwhile may lead.

@@ -5,7 +5,7 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
-#include <system_error>
+#include <exception>
 #include <thread>
 #include <vector>
 
@@ -76,6 +76,7 @@ class Crew {
   }
 
   // Calls f(thread, n_threads, wait) in every thread; `wait` returns when all have called it. Threads end with the call.
+  // f must not throw.
   template <class F>
   static void work(int n_wanted, F&& f) {
     if (n_wanted <= 1) return f(0, 1, [] {});
@@ -90,8 +91,8 @@ class Crew {
     for (int thread = 1; thread < n_wanted; ++thread) {
       try {
         threads.emplace_back(run, thread);
-      } catch (const std::system_error&) {
-        break;  // the system cannot create more threads
+      } catch (const std::exception&) {
+        break;  // the system cannot create more threads, or has no memory for them
       }
     }
     const int n = static_cast<int>(threads.size()) + 1;

@@ -7,6 +7,9 @@
 // vs. averaging in distributed primal-dual optimization", ICML 2015; neighbouring rows, replicas, and rows dealt out anew:
 // Ioannou, Mendler-Duenner, Parnell, "SySCD", NeurIPS 2019.
 //
+// Here sigma is that of the round before and a margin, on a sample of rows; should it be too small for once, the dual
+// objective falls in that round, and the next measurement sets it right.
+//
 // A large sigma costs as many more epochs, and so do long rounds, whose changes are more alike. So every round measures
 // its sigma, and the next one is as long as keeps it close to 1. A round that is too short for several parts is not worth
 // its cost: then rows are visited one after the other for a while.
@@ -15,6 +18,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -29,15 +33,21 @@ namespace kernline {
 
 class Parts {
  public:
-  Parts(int most_parts, std::int64_t least_rows, std::size_t n_weights, std::size_t n_scales)
+  Parts(int most_parts, std::int64_t least_rows, double cells_a_row, std::size_t n_weights, std::size_t n_scales)
       : most_parts_(most_parts),
         least_rows_(least_rows),
+        most_rows_(std::clamp(static_cast<std::int64_t>(most_cells_ / std::max(cells_a_row, 1.0)), least_rows,
+                              most_idle_ * longest_ * least_rows)),
         n_weights_(n_weights),
         live_rows_(2.0 * static_cast<double>(least_rows)),
         scales_(n_scales),
         old_weights_(aligned_zeros(n_weights)),
         parts_(static_cast<std::size_t>(most_parts)) {
-    for (Part& part : parts_) part.replica = aligned_zeros(n_weights);
+    // Workers allocate nothing: an exception in one of them would end the process.
+    for (Part& part : parts_) {
+      part.replica = aligned_zeros(n_weights);
+      part.change.resize(static_cast<std::size_t>(most_rows_));
+    }
   }
 
   // Continues the epoch of `whole` until it ends (true) or the time is up (false).
@@ -47,7 +57,7 @@ class Parts {
     const Crew::Turn turn = crew_.next(std::min(n_threads, most_parts_), seconds);
     const std::int64_t first = whole.cursor;
     Round round{loops, rows, method, whole};
-    Crew::work(turn.n_threads, [&](int thread, int n_crew, auto&& wait) {
+    Crew::work(turn.n_threads, [&](int thread, int n_crew, auto&& wait) noexcept {
       const auto each_part = [&](auto&& work) {
         for (int k = thread; k < round.n_parts; k += n_crew) work(parts_[static_cast<std::size_t>(k)]);
         wait();
@@ -137,9 +147,9 @@ class Parts {
   }
 
   // Where a part ends that begins at `first`: after so many rows that changed at their last visit.
-  static std::int64_t deal(const DualState& whole, std::int64_t first, std::int64_t n_live) {
+  std::int64_t deal(const DualState& whole, std::int64_t first, std::int64_t n_live) const {
     std::int64_t end = first;
-    const std::int64_t last = std::min(whole.n_active, first + most_idle_ * n_live);
+    const std::int64_t last = std::min(whole.n_active, first + most_rows_);
     for (std::int64_t live = 0; live < n_live && end < last; ++end) live += whole.rests[whole.order[end]].level == 0;
     return end;
   }
@@ -157,7 +167,6 @@ class Parts {
 
   void work(const Round& round, Part& part) const {
     DualState& state = *part.state;
-    part.change.resize(static_cast<std::size_t>(state.n_active));
     for (std::int64_t r = 0; r < state.n_active; ++r)
       part.change[static_cast<std::size_t>(r)] = -state.coordinates[state.order[r]].beta;
     std::copy_n(old_weights_.get(), n_weights_, state.weights);
@@ -166,12 +175,12 @@ class Parts {
 
   // Adds the changes of all parts to these weights.
   void add(const Round& round, std::size_t begin, std::size_t end) const {
-    const auto factor = static_cast<float>(1.0 / sigma_), n = static_cast<float>(round.n_parts);
+    const auto factor = static_cast<float>(1.0 / sigma_);
     float* weights = round.whole.weights;
     for (std::size_t s = begin; s < end; ++s) {
-      float sum = 0.0f;
-      for (int k = 0; k < round.n_parts; ++k) sum += parts_[static_cast<std::size_t>(k)].replica[s];
-      weights[s] += factor * (sum - n * weights[s]);
+      float change = 0.0f;  // exactly zero where no part changed the weight
+      for (int k = 0; k < round.n_parts; ++k) change += parts_[static_cast<std::size_t>(k)].replica[s] - weights[s];
+      weights[s] += factor * change;
     }
   }
 
@@ -226,7 +235,7 @@ class Parts {
       together += parts_[static_cast<std::size_t>(k)].together;
       alone += parts_[static_cast<std::size_t>(k)].alone;
     }
-    if (!(alone > 0.0)) return;
+    if (!(alone > 0.0) || !std::isfinite(together / alone)) return;
     const double needed = margin_ * std::max(together / alone, 1.0);
     sigma_ = std::clamp(std::max({needed, wanted_, slowest_fall_ * sigma_}), 1.0, static_cast<double>(most_parts_));
     const double factor = std::clamp((wanted_ - 1.0) / (needed - 1.0), 0.25, 1.2);
@@ -239,11 +248,12 @@ class Parts {
   static constexpr std::int64_t sample_ = 64;
   // The longest part of a round, and the rows visited one after the other before parts are tried again; in least rows.
   static constexpr std::int64_t longest_ = 8, alone_ = 16;
-  // A part has at most this many rows for each that changed at its last visit.
+  // Most rows of a part for each that changed at its last visit; and most cells, a millisecond, so that a call can end.
   static constexpr std::int64_t most_idle_ = 16;
+  static constexpr double most_cells_ = 300'000.0;
 
   int most_parts_;
-  std::int64_t least_rows_;
+  std::int64_t least_rows_, most_rows_;
   std::size_t n_weights_;
   double sigma_ = 2.0;
   double live_rows_;  // of a round: rows that changed at their last visit

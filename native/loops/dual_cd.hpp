@@ -2,8 +2,8 @@
 //
 //   max_beta  sum_i d_i(beta_i) - 1/2 beta' (K + s) beta - b0 sum(beta),   d_i(beta) = -c_i l*(t_i, -beta / c_i)
 //
-// for a loss l with targets t_i and costs c_i (losses.hpp); the intercept b = b0 + s sum(beta) is part of f. A visit of row i takes the exact maximum over beta_i, with f(x_i)
-// read from the weights, and writes the change back:
+// for a loss l with targets t_i and costs c_i (losses.hpp); the intercept b = b0 + s sum(beta) is part of f. A visit of row i
+// takes the exact maximum over beta_i, with f(x_i) read from the weights, and writes the change back:
 //
 //   beta_i <- step(beta_i, f(x_i)),   W_j += (change of beta_i) s_j psi(u_ij)
 //

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
@@ -26,6 +28,20 @@ def native_table(table: Table) -> _core.Table:
         data = np.append(table.constant or 0.0, table.matrix.ravel()).astype(np.float32)
         return _core.Table.nodes(data, table.width, table.constant is not None)
     return _core.Table.value()
+
+
+# Most cells per call of the core, about 50 ms, so that Ctrl-C works; and most rows, because it sums in float32.
+_CELLS_A_CALL, _ROWS_A_CALL = 20_000_000, 131_072
+
+
+def in_calls(data: EncodedData, n_rows: int, interrupted: threading.Event) -> Iterator[slice]:
+    """So many rows of the data in slices, one for each call of the core; KeyboardInterrupt between them."""
+    cells_a_row = max(1, data.n_cells // max(1, data.n_rows))
+    step = min(max(1, _CELLS_A_CALL // cells_a_row), _ROWS_A_CALL)
+    for begin in range(0, n_rows, step):
+        if interrupted.is_set():
+            raise KeyboardInterrupt
+        yield slice(begin, begin + step)
 
 
 def decision(data: EncodedData, table: Table, slots: NDArray[np.float32], intercepts: Array, n_threads: int) -> Array:

@@ -9,6 +9,7 @@ from kernline import AdditiveSVC, kernels, losses, tables, training
 from kernline.solvers import DualCD
 from kernline.solvers.certificate import certify, explicit_features
 from kernline.solvers.intercept import balance, best_intercept, kernel_mean
+from kernline.solvers.problem import is_free
 
 LOSSES = [
     losses.Hinge(),
@@ -158,3 +159,36 @@ class TestMean:
         pair = tables.linear_pair()
         rows = rows_of(np.eye(3), kernel=kernels.Linear())
         assert kernel_mean(rows.data, pair, np.ones(3), np.zeros(3)) is None
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("C", [0.05, 0.2, 1.0])
+def test_the_centre_does_not_swing(seed, C):
+    """A centre beyond b, without a secant, swung ever further on rows as plain as these."""
+    rng = np.random.default_rng(seed)
+    X = rng.random((4000, 12))
+    score = X @ rng.normal(size=12) + 0.8 * rng.standard_normal(4000)
+    targets = np.where(score > np.quantile(score, 0.7), 1.0, -1.0)
+    problem = rows_of(X, kernel=kernels.Intersection(), scale="rank").problem(targets, np.full(4000, C))
+    result = DualCD(0.01, 25, solver="dual-cd").solve(problem)
+    assert result.converged
+
+
+def test_rows_at_a_bound_that_float32_rounds_are_not_free():
+    X, targets = counts()
+    problem = rows_of(X).problem(targets, np.full(targets.size, 0.7))
+    result = DualCD(1e-3, solver="dual-cd").solve(problem)
+    at_bound = np.isclose(np.abs(result.beta), 0.7, rtol=1e-6)
+    assert at_bound.sum() > 10
+    assert not is_free(result.beta, *problem.bounds)[at_bound].any()
+    assert abs(result.beta.sum()) <= 1e-9
+
+
+def test_targets_far_from_zero():
+    X, _ = counts()
+    y = np.log1p(X).sum(axis=1)
+    rows = rows_of(X, losses.EpsilonInsensitive(0.1))
+    near, far = (DualCD(1e-4, solver="dual-cd").solve(rows.problem(y + shift, np.ones(y.size))) for shift in (0.0, 1e6))
+    assert_allclose(far.primal, near.primal, rtol=1e-3)
+    found = certify(rows.problem(y + 1e6, np.ones(y.size)), far.beta, far.intercept)
+    assert_allclose(found.primal, far.primal, rtol=1e-4)

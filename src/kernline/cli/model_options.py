@@ -60,8 +60,8 @@ class ModelOptions:
         typer.Option(
             "-B",
             "--bias",
-            help="Penalise the intercept as LIBLINEAR does: the square of BIAS is added to the kernel, scaled so that the "
-            "mean of K(x, x) is 1. Default: an intercept that is not penalised. 0 or less: no intercept.",
+            help="Penalise the intercept as LIBLINEAR does: the square of BIAS is added to the kernel, scaled so that "
+            "the mean of K(x, x) is 1. Default: an intercept that is not penalised. 0 or less: no intercept.",
         ),
     ] = None
     class_weight: Annotated[

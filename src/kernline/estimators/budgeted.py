@@ -162,7 +162,7 @@ class BudgetedSVC(OneAgainstRest[Matrix]):
         gamma = self._gamma_of(data.X)
         settings = self._settings(gamma, seed_from(random_of(self.random_state)), budget)
         rows = values_of(data.X, gamma)
-        progress = FitProgress(self, data.names, self.passes, int(self.verbose))
+        progress = FitProgress(self, data.names, self.passes, int(self.verbose), epochs_a_pass=1)
         interrupted = threading.Event()
 
         def solve(index: int) -> tuple[BudgetedModel, list[PassReport]]:

@@ -38,10 +38,18 @@ def _show_log() -> None:
 class FitProgress:
     """The progress of one fit over `names`, one name a binary problem. Workers may call it from several threads."""
 
-    def __init__(self, estimator: BaseEstimator, names: list[str], max_iter: int, verbose: int) -> None:
+    def __init__(
+        self,
+        estimator: BaseEstimator,
+        names: list[str],
+        max_iter: int,
+        verbose: int,
+        epochs_a_pass: int = EPOCHS_A_PASS,
+    ) -> None:
         self.estimator = estimator
         self.names = names
         self.max_iter = max_iter
+        self.max_epochs = epochs_a_pass * max_iter
         self.verbose = verbose
         self.lock = threading.Lock()
         self.n_ended = 0
@@ -82,9 +90,7 @@ class ProblemProgress:
         self.context = None
         if fit.context is not None:
             with fit.lock:
-                self.context = fit.context.subcontext(
-                    self.label, task_id=index, max_subtasks=EPOCHS_A_PASS * fit.max_iter
-                )
+                self.context = fit.context.subcontext(self.label, task_id=index, max_subtasks=fit.max_epochs)
                 self.context.call_on_fit_task_begin(estimator=fit.estimator)
 
     def __call__(self, report: EpochReport | PassReport) -> bool:

@@ -31,7 +31,7 @@ from ..threads import run_tasks
 from .descent import core_solver, in_slices, looks_converged, negligible_share
 from .dual_cd import OnEpoch
 from .intercept import Centring, balance, free_square
-from .problem import EpochReport, Problem, SolveResult, is_free
+from .problem import EpochReport, Problem, SolveResult, as_in_core, is_free
 
 # Epochs on the rows of a block, and most epochs on the rows on the margin at the end of a pass.
 _EPOCHS, _MARGIN_EPOCHS = 4, 200
@@ -244,7 +244,7 @@ class _Run:
         state = self.states[k]
         if state.centring is None:
             return
-        bounds = self.problems.loss.bounds(self.problems.targets[k][:], self.problems.cost)
+        bounds = self.problems.loss.bounds(self.problems.targets[k][:], as_in_core(self.problems.cost))
         change = balance(state.beta, bounds, np.ones(state.beta.size)) - state.beta
         for rows in self.problems.blocks:
             if change[rows].any():
@@ -254,7 +254,7 @@ class _Run:
 
     def _on_margin(self, under_way: list[int], rows: slice) -> NDArray[np.int64]:
         """Rows of a block whose β_i is strictly between its bounds and not zero in some problem."""
-        loss, cost = self.problems.loss, self.problems.cost[rows]
+        loss, cost = self.problems.loss, as_in_core(self.problems.cost[rows])
         free = [
             is_free(self.states[k].beta[rows], *loss.bounds(self.problems.targets[k][rows], cost)) for k in under_way
         ]

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from .. import _core
 from ..array_types import Array
-from ..native import native_table
+from ..native import in_calls, native_table
 from .intercept import Centring, balance, best_intercept, centred_norms, intercept_square
 from .problem import Problem
 
@@ -43,6 +43,7 @@ class Descent:
         self.centring = Centring.of(problem) if problem.free_intercept else None
         if self.centring is not None:
             self.core.set_centre(self.centring.first)
+        self.in_parts = False
         self.goal = 0.0
         self.awake_at = self.core.centre  # when all rows last were
         self.n_sweeps = 0
@@ -50,6 +51,7 @@ class Descent:
     def work_in_parts(self, most_parts: int, least_rows: int) -> None:
         """Visit rows in up to so many parts at the same time, of at least so many rows (parts.py)."""
         self.core.set_parts(most_parts, least_rows)
+        self.in_parts = True
 
     def sweep(self) -> None:
         """Visit every row that is not resting."""
@@ -92,11 +94,14 @@ class Descent:
             core.set_centre(centre)
             self._in_slices(core.rebuild)
             core.set_dual(dual)
+            if self.in_parts:  # they track a lower bound
+                self._in_slices(core.evaluate)
 
     def _settle(self) -> None:
         """Move a free intercept to where the loss is least for the current curves; Σβ must be 0."""
         core = self.core
-        core.set_centre(core.centre + best_intercept(self.problem, self._values()) - core.intercept)
+        best = best_intercept(self.problem, self._values(), self.interrupted)
+        core.set_centre(core.centre + best - core.intercept)
         self._in_slices(core.evaluate)
 
     def _values(self) -> Array:
@@ -105,7 +110,8 @@ class Descent:
         members = np.arange(problem.data.n_rows, dtype=np.int32) if problem.members is None else problem.members
         weights, table = np.append(self.weights.ravel(), np.float32(0.0)), native_table(problem.pair.read)
         values = np.empty(members.size)
-        _core.read_members(problem.data.native, table, weights, members, values, 1)
+        for part in in_calls(problem.data, members.size, self.interrupted):
+            _core.read_members(problem.data.native, table, weights, members[part], values[part], self.n_threads)
         return values
 
     def start(self, beta: Array, intercept: float) -> None:
@@ -133,6 +139,9 @@ class Descent:
     def grow(self, factor: float) -> None:
         """Multiply costs, β and f."""
         self.core.grow(factor)
+        if self.centring is not None:
+            self.centring.restart()
+            self.awake_at = self.core.centre
 
     @property
     def beta(self) -> Array:
@@ -177,7 +186,8 @@ class Descent:
     @property
     def primal(self) -> float:
         """The objective of the last evaluation."""
-        return float(self.core.loss_sum + 0.5 * self.core.squared_norm)
+        core = self.core
+        return float(core.loss_sum + 0.5 * (core.squared_norm - core.centre * core.beta_sum))
 
     def _in_slices(self, work: Callable[[float], bool]) -> None:
         in_slices(work, self.interrupted)

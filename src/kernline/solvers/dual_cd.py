@@ -240,8 +240,9 @@ class _Run:
 
     def _newton(self) -> None:
         """Run Newton's steps; keep them if they raise the dual objective. A few epochs close the rest of the gap."""
-        if self.problem.free_intercept:
-            self.descent.evaluate()  # the dual objective of an unbalanced β is no lower bound
+        if self.problem.free_intercept or self.descent.in_parts:
+            # The dual objective of an unbalanced β is no lower bound, and that of parts is not exact.
+            self.descent.evaluate()
         before = self.descent.beta, self.descent.intercept
         dual = self.descent.dual
 

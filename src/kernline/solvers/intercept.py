@@ -24,6 +24,7 @@ The certificate needs a dual point with Σ_i β_i = 0: `balance` makes it from t
 
 from __future__ import annotations
 
+import threading
 from dataclasses import dataclass
 
 import numpy as np
@@ -40,7 +41,7 @@ from .roots import zero_of_increasing
 # s of a free intercept, as a fraction of the mean of K(x, x), centred. Smaller is faster for large C, larger
 # for small C.
 _SQUARE = 0.05
-# The longest step of the centre, in multiples of b − b0.
+# The longest step of the centre beyond b, in multiples of b − b0.
 _LONGEST = 20.0
 # What balancing adds to the gap, ½ κ (Σβ)²: first guess of κ, in multiples of the median of K(x, x), and how much the
 # guess may change when it is compared with an exact gap.
@@ -127,7 +128,7 @@ class Centring:
         if total == 0.0 or gap > self.imbalance(total):
             return None
         step = self.s * total  # b − b0
-        factor = 1.0
+        factor = 0.0  # to b itself
         if self.last is not None and self.last[1] != total:
             secant = (b - self.last[0]) / (self.last[1] - total)
             if secant > 0.0:  # h is convex; otherwise the slopes are too inexact
@@ -135,6 +136,10 @@ class Centring:
         self.last = b, total
         self._bracket(b, total)
         return float(np.clip(b + np.clip(factor * step, -self.reach, self.reach), self.low, self.high))
+
+    def restart(self) -> None:
+        """Forget where the centre was: the problem has changed."""
+        self.last, self.low, self.high = None, -np.inf, np.inf
 
     def _bracket(self, b: float, total: float) -> None:
         """Since h is convex, the best b is above this one if Σβ > 0, and below it if Σβ < 0.
@@ -157,10 +162,12 @@ class Centring:
             self.cost = float(np.clip(found, self.cost / _COST_CHANGE, self.cost * _COST_CHANGE))
 
 
-def best_intercept(problem: Problem, values: Array) -> float:
+def best_intercept(problem: Problem, values: Array, interrupted: threading.Event | None = None) -> float:
     """argmin_b Σ_i c_i ℓ(t_i, values_i + b)."""
 
     def slope(b: float) -> float:
+        if interrupted is not None and interrupted.is_set():
+            raise KeyboardInterrupt
         return float(problem.cost @ problem.loss.gradient(problem.targets, values + b))
 
     # Where no row has a loss on the one side, and none on the other.

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from .. import _core
 from ..array_types import Array
-from ..native import native_table
+from ..native import in_calls, native_table
 from .intercept import Centring, balance, centred_norms
 from .problem import Problem, is_free
 from .roots import zero_of_increasing
@@ -47,8 +47,6 @@ _CG_ITERATIONS, _CG_REDUCTION = 30, 0.1
 # σ_i starts at c_i, or at this divided by the mean of K(x, x): a sharper start makes the first problems too hard.
 _FIRST_SHARPNESS = 100.0
 _MOST_SHARPENING = 4.0**6
-# Most cells per call of the core, about 50 ms, so that Ctrl-C works; and most rows, because it sums in float32.
-_CELLS_A_CALL, _ROWS_A_CALL = 20_000_000, 131_072
 
 # Called after every step with the dual objective, the gap and the size of Z; returning True stops.
 OnStep = Callable[[float, float, int], bool]
@@ -86,8 +84,6 @@ class _Space:
         self.size = problem.data.n_columns * problem.pair.width + 1
         # Conjugate gradients do not suffer from one long direction.
         self.square = float(np.mean(problem.curvature)) if problem.free_intercept else problem.intercept_square
-        cells_a_row = max(1, problem.data.n_cells // max(1, problem.data.n_rows))
-        self.rows_a_call = min(max(1, _CELLS_A_CALL // cells_a_row), _ROWS_A_CALL)
 
     def curve(self, c: Array) -> Curve:
         slots = c[:-1].reshape(self.problem.data.n_columns, -1)
@@ -122,10 +118,7 @@ class _Space:
         return self.curve(c)
 
     def _parts(self, rows: Rows) -> Iterator[slice]:
-        for k in range(0, rows.size, self.rows_a_call):
-            if self.interrupted.is_set():
-                raise KeyboardInterrupt
-            yield slice(k, k + self.rows_a_call)
+        return in_calls(self.problem.data, rows.size, self.interrupted)
 
 
 class _SmoothLoss:

@@ -58,7 +58,12 @@ class Problem:
     @property
     def bounds(self) -> tuple[Array, Array]:
         """Lowest and highest value of every β_i."""
-        return self.loss.bounds(self.targets, self.cost)
+        return self.loss.bounds(self.targets, as_in_core(self.cost))
+
+
+def as_in_core(cost: Array) -> Array:
+    """Costs as the core has them, rounded to float32: a row at its bound there should be at its bound here."""
+    return cost.astype(np.float32).astype(np.float64)
 
 
 def is_free(beta: Array, low: Array, high: Array) -> NDArray[np.bool_]:
