@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor, as_completed
@@ -51,6 +52,7 @@ class _OneThread:
         self.lock = threading.RLock()
         self.users: WeakSet[_User] = WeakSet()
         self.original: list[tuple[LibController, int]] | None = None
+        self.found: tuple[int, list[LibController]] | None = None  # with the number of modules imported then
 
     def enter(self, user: _User) -> None:
         try:
@@ -76,10 +78,16 @@ class _OneThread:
 
     def _limit(self) -> None:
         if self.original is None:
-            libraries = ThreadpoolController().select(user_api=self.user_api).lib_controllers
-            self.original = [(library, library.get_num_threads()) for library in libraries]
+            self.original = [(library, library.get_num_threads()) for library in self._libraries()]
         for library, _ in self.original:
             _set_threads(library, 1)
+
+    def _libraries(self) -> list[LibController]:
+        """Looking for them takes 4 ms, longer than small fits: do so only when modules have been imported since."""
+        if self.found is None or self.found[0] != len(sys.modules):
+            libraries = ThreadpoolController().select(user_api=self.user_api).lib_controllers
+            self.found = len(sys.modules), libraries
+        return self.found[1]
 
     def _restore(self) -> None:
         for library, n_threads in self.original or ():

@@ -12,7 +12,7 @@ from .. import _core
 from ..array_types import Array
 from ..native import in_calls, native_table
 from .intercept import Centring, balance, best_intercept, centred_norms, intercept_square
-from .problem import Problem
+from .problem import Problem, as_in_core
 
 # Seconds after which the core returns, for callbacks and Ctrl-C.
 _SLICE_SECONDS = 0.05
@@ -44,6 +44,7 @@ class Descent:
         if self.centring is not None:
             self.core.set_centre(self.centring.first)
         self.in_parts = False
+        self.gap = self.primal = 0.0
         self.goal = 0.0
         self.awake_at = self.core.centre  # when all rows last were
         self.n_sweeps = 0
@@ -77,18 +78,23 @@ class Descent:
         core = self.core
         if self.centring is None or not np.isfinite(core.beta_sum):  # it is not only if data change while they are read
             self._in_slices(core.rebuild)
-            self._in_slices(core.evaluate)
+            self._evaluate_in_core()
             return
         beta, centre, total = self.beta, core.centre, core.beta_sum
         dual, estimate = core.dual, core.active_gap
+        balanced = balance(beta, self.problem.bounds, centred_norms(self.problem))
         core.set_centre(centre + self.centring.s * total)
-        core.set_beta(balance(beta, self.problem.bounds, centred_norms(self.problem)))
+        core.set_beta(balanced)
         self._in_slices(core.rebuild)
-        self._in_slices(core.evaluate)
-        self.centring.compare(estimate, total, core.gap)
-        if core.gap > self.goal:
-            self._settle()
-        if core.gap > tol * self.primal:
+        values = self._values()
+        self._certify(balanced, values)
+        self.centring.compare(estimate, total, self.gap)
+        if self.gap > self.goal:
+            best = best_intercept(self.problem, values, core.intercept, self.interrupted)
+            core.set_centre(core.centre + best - core.intercept)
+            self._certify(balanced, values)
+        core.set_dual(self.primal - self.gap)
+        if self.gap > tol * self.primal:
             # Further epochs start from β as it was: balanced, it may be far from the best.
             core.set_beta(beta)
             core.set_centre(centre)
@@ -97,12 +103,18 @@ class Descent:
             if self.in_parts:  # they track a lower bound
                 self._in_slices(core.evaluate)
 
-    def _settle(self) -> None:
-        """Move a free intercept to where the loss is least for the current curves; Σβ must be 0."""
+    def _certify(self, beta: Array, values: Array) -> None:
+        """The gap and the objective of β, with Σβ = 0, for φ(x_i) · W = `values` and the current intercept."""
+        problem, f = self.problem, values + self.core.intercept
+        cost = as_in_core(problem.cost)
+        self.gap = float(problem.loss.gap(problem.targets, cost, beta, f).sum())
+        self.primal = float(cost @ problem.loss.value(problem.targets, f) + 0.5 * (beta @ values))
+
+    def _evaluate_in_core(self) -> None:
         core = self.core
-        best = best_intercept(self.problem, self._values(), self.interrupted)
-        core.set_centre(core.centre + best - core.intercept)
         self._in_slices(core.evaluate)
+        self.gap = core.gap
+        self.primal = float(core.loss_sum + 0.5 * (core.squared_norm - core.centre * core.beta_sum))
 
     def _values(self) -> Array:
         """φ(x_i) · W."""
@@ -118,7 +130,7 @@ class Descent:
         """Continue from β and, if it is free, this intercept."""
         self._set(beta, intercept)
         self._in_slices(self.core.rebuild)
-        self._in_slices(self.core.evaluate)
+        self._evaluate_in_core()
 
     def _set(self, beta: Array, intercept: float) -> None:
         if self.centring is not None:
@@ -177,17 +189,6 @@ class Descent:
         """Estimate of the gap from the last sweep."""
         imbalance = 0.0 if self.centring is None else self.centring.imbalance(self.core.beta_sum)
         return self.core.active_gap + imbalance
-
-    @property
-    def gap(self) -> float:
-        """The gap of the last evaluation."""
-        return self.core.gap
-
-    @property
-    def primal(self) -> float:
-        """The objective of the last evaluation."""
-        core = self.core
-        return float(core.loss_sum + 0.5 * (core.squared_norm - core.centre * core.beta_sum))
 
     def _in_slices(self, work: Callable[[float], bool]) -> None:
         in_slices(work, self.interrupted)

@@ -25,6 +25,7 @@ The certificate needs a dual point with Σ_i β_i = 0: `balance` makes it from t
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -46,8 +47,8 @@ _LONGEST = 20.0
 # What balancing adds to the gap, ½ κ (Σβ)²: first guess of κ, in multiples of the median of K(x, x), and how much the
 # guess may change when it is compared with an exact gap.
 _FIRST_COST, _COST_CHANGE = 0.3, 100.0
-
-
+# The search for the best b: the first interval and the precision, relative to b, and the most that the interval grows.
+_FIRST_WIDTH, _PRECISION, _MOST_DOUBLINGS = 0.02, 1e-8, 16
 # Rows that the mean is taken of, and the least fraction of K(x, x) that it must save: where rows have little in common,
 # as texts have, a mean makes their products no smaller.
 _MEAN_ROWS, _LEAST_SAVING = 2000, 0.15
@@ -115,7 +116,7 @@ class Centring:
         found = cls.of_norms(centred_norms(problem))
         if problem.loss.targets == "numbers":
             found.reach = float(np.ptp(problem.targets)) or 1.0
-        found.first = best_intercept(problem, np.zeros(problem.n_rows))
+        found.first = _first_intercept(problem)
         return found
 
     @classmethod
@@ -162,30 +163,46 @@ class Centring:
             self.cost = float(np.clip(found, self.cost / _COST_CHANGE, self.cost * _COST_CHANGE))
 
 
-def best_intercept(problem: Problem, values: Array, interrupted: threading.Event | None = None) -> float:
-    """argmin_b Σ_i c_i ℓ(t_i, values_i + b)."""
+def best_intercept(
+    problem: Problem, values: Array, near: float = 0.0, interrupted: threading.Event | None = None
+) -> float:
+    """argmin_b Σ_i c_i ℓ(t_i, values_i + b); the search begins near a guess."""
 
     def slope(b: float) -> float:
         if interrupted is not None and interrupted.is_set():
             raise KeyboardInterrupt
         return float(problem.cost @ problem.loss.gradient(problem.targets, values + b))
 
-    # Where no row has a loss on the one side, and none on the other.
-    low, high = float(np.min(problem.targets - values)), float(np.max(problem.targets - values))
-    width = high - low + 1.0
-    for _ in range(50):
-        if slope(low) <= 0.0:
+    low, high = _interval(slope, near, _FIRST_WIDTH * max(abs(near), 1.0))
+    return zero_of_increasing(slope, low, high, _PRECISION * max(abs(low), abs(high), 1.0))
+
+
+def _first_intercept(problem: Problem) -> float:
+    """The best b for f = 0. Rows with the same label are alike."""
+    if problem.loss.targets == "numbers":
+        return best_intercept(problem, np.zeros(problem.n_rows), float(np.average(problem.targets)))
+    labels = np.array([1.0, -1.0])
+    cost = np.array([problem.cost[problem.targets == label].sum() for label in labels])
+
+    def slope(b: float) -> float:
+        return float(cost @ problem.loss.gradient(labels, np.full(2, b)))
+
+    low, high = _interval(slope, 0.0, 1.0)
+    return zero_of_increasing(slope, low, high, _PRECISION * max(abs(low), abs(high), 1.0))
+
+
+def _interval(slope: Callable[[float], float], middle: float, width: float) -> tuple[float, float]:
+    """Where an increasing slope changes its sign, or so far out that it does not matter where."""
+    low, high = middle - width, middle + width
+    for _ in range(_MOST_DOUBLINGS):
+        width *= 4.0
+        if slope(low) > 0.0:
+            low, high = low - width, low
+        elif slope(high) < 0.0:
+            low, high = high, high + width
+        else:
             break
-        low -= width
-        width *= 2.0
-    for _ in range(50):
-        if slope(high) >= 0.0:
-            break
-        high += width
-        width *= 2.0
-    if slope(low) >= 0.0 or slope(high) <= 0.0:
-        return low if slope(low) >= 0.0 else high
-    return zero_of_increasing(slope, low, high, 1e-9 * (abs(low) + abs(high) + 1e-30))
+    return low, high
 
 
 def balance(beta: Array, bounds: tuple[Array, Array], norms: Array) -> Array:

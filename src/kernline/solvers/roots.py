@@ -13,9 +13,13 @@ _MOST_STEPS = 200
 def zero_of_increasing(slope: Callable[[float], float], low: float, high: float, tol: float) -> float:
     """x between `low` and `high`, where the slope is below and above zero, with the zero within `tol` of it.
 
+    If the slope has the same sign at both, the end that is nearer to a zero.
+
     False position (the Illinois variant), and bisection where that is slow: slopes of a loss with kinks have steps.
     """
     below, above = slope(low), slope(high)
+    if below >= 0.0 or above <= 0.0:
+        return low if below >= 0.0 else high
     side = 0
     for step in range(_MOST_STEPS):
         width = high - low
