@@ -23,7 +23,7 @@ LOSSES = [
 
 @pytest.fixture(autouse=True)
 def short_parts(monkeypatch):
-    monkeypatch.setattr(parts, "_LEAST_ROWS", 8)
+    monkeypatch.setattr(parts, "_LEAST_SECONDS", 1e-7)
     monkeypatch.setattr(parts, "_ROUNDS", 4)
 
 

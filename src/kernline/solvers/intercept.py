@@ -46,7 +46,7 @@ _SQUARE = 0.05
 _LONGEST = 20.0
 # What balancing adds to the gap, ½ κ (Σβ)²: first guess of κ, in multiples of the median of K(x, x), and how much the
 # guess may change when it is compared with an exact gap.
-_FIRST_COST, _COST_CHANGE = 0.3, 100.0
+_FIRST_COST, _COST_CHANGE = 2.0, 100.0
 # The search for the best b: the first interval and the precision, relative to b, and the most that the interval grows.
 _FIRST_WIDTH, _PRECISION, _MOST_DOUBLINGS = 0.02, 1e-8, 16
 # Rows that the mean is taken of, and the least fraction of K(x, x) that it must save: where rows have little in common,
@@ -174,7 +174,16 @@ def best_intercept(
         return float(problem.cost @ problem.loss.gradient(problem.targets, values + b))
 
     low, high = _interval(slope, near, _FIRST_WIDTH * max(abs(near), 1.0))
-    return zero_of_increasing(slope, low, high, _PRECISION * max(abs(low), abs(high), 1.0))
+    # Most rows have the same slope at both ends, and so between them.
+    slopes = [problem.cost * problem.loss.gradient(problem.targets, values + b) for b in (low, high)]
+    rows = np.flatnonzero(slopes[0] != slopes[1])
+    others = float(slopes[0].sum() - slopes[0][rows].sum())
+    targets, cost, values = problem.targets[rows], problem.cost[rows], values[rows]
+
+    def slope_between(b: float) -> float:
+        return others + float(cost @ problem.loss.gradient(targets, values + b))
+
+    return zero_of_increasing(slope_between, low, high, _PRECISION * max(abs(low), abs(high), 1.0))
 
 
 def _first_intercept(problem: Problem) -> float:
