@@ -94,7 +94,7 @@ def _part(name: str) -> Dataset:
 
 
 def _one_problem(data: Dataset) -> Dataset:
-    """The largest class against the rest if there are many: Newton's method alone would take an hour for all of them."""
+    """The largest class against the rest if there are many: Newton's method alone would take an hour for all."""
     names, counts = np.unique(data.y_train, return_counts=True)
     return data if names.size <= 10 else data._replace(y_train=data.y_train == names[counts.argmax()])
 
