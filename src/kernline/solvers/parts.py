@@ -8,8 +8,8 @@ from .problem import Problem
 
 # Most parts at the same time.
 MOST_PARTS = 16
-# A part works for about 10 µs between two waits for the others, which take a microsecond or two. A row takes 40 ns, most
-# of it waiting for memory, and 2 ns for each cell.
+# A part works for about 10 µs between two waits for the others, which take a microsecond or two. A row takes 40 ns,
+# most of it waiting for memory, and 2 ns for each cell.
 _LEAST_SECONDS, _ROW_SECONDS, _CELL_SECONDS = 1e-5, 4e-8, 2e-9
 # A problem has parts if it has this many times the fewest rows: below, it takes a fraction of a second anyway.
 _ROUNDS = 1024
