@@ -109,7 +109,7 @@ class DualSolver {
     const RowsView& view = rows_.view();
     const std::int64_t cells = view.row_start ? view.row_start[view.n_rows] : view.n_rows * view.n_features;
     const double cells_a_row = static_cast<double>(cells) / std::max<double>(1.0, static_cast<double>(view.n_rows));
-    if (most_parts > 1) parts_.emplace(most_parts, least_rows, cells_a_row, n_weights_ + 1, scales_.size());
+    if (most_parts > 1) parts_.emplace(state_, most_parts, least_rows, cells_a_row, n_weights_ + 1, scales_.size());
   }
 
   bool sweep(double seconds, int n_threads) {

@@ -21,7 +21,6 @@
 #include <cmath>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "host/aligned.hpp"
@@ -33,7 +32,8 @@ namespace kernline {
 
 class Parts {
  public:
-  Parts(int most_parts, std::int64_t least_rows, double cells_a_row, std::size_t n_weights, std::size_t n_scales)
+  Parts(const DualState& whole, int most_parts, std::int64_t least_rows, double cells_a_row, std::size_t n_weights,
+        std::size_t n_scales)
       : most_parts_(most_parts),
         least_rows_(least_rows),
         most_rows_(std::clamp(static_cast<std::int64_t>(most_cells_ / std::max(cells_a_row, 1.0)), least_rows,
@@ -41,13 +41,10 @@ class Parts {
         n_weights_(n_weights),
         live_rows_(2.0 * static_cast<double>(least_rows)),
         scales_(n_scales),
-        old_weights_(aligned_zeros(n_weights)),
-        parts_(static_cast<std::size_t>(most_parts)) {
+        old_weights_(aligned_zeros(n_weights)) {
     // Workers allocate nothing: an exception in one of them would end the process.
-    for (Part& part : parts_) {
-      part.replica = aligned_zeros(n_weights);
-      part.change.resize(static_cast<std::size_t>(most_rows_));
-    }
+    for (int k = 0; k < most_parts; ++k)
+      parts_.push_back({whole, aligned_zeros(n_weights), std::vector<double>(static_cast<std::size_t>(most_rows_))});
   }
 
   // Continues the epoch of `whole` until it ends (true) or the time is up (false).
@@ -92,7 +89,7 @@ class Parts {
 
   // Some rows, and what the part did with them in this round.
   struct Part {
-    std::optional<DualState> state;
+    DualState state;
     AlignedFloats replica;
     std::vector<double> change;  // of beta, by row
     double together = 0.0, alone = 0.0;
@@ -115,7 +112,7 @@ class Parts {
     std::int64_t first = whole.cursor;
     for (int k = 0; k < round.n_parts; ++k) {
       const std::int64_t end = deal(whole, first, static_cast<std::int64_t>(live_rows_) / round.n_parts);
-      DualState& part = parts_[static_cast<std::size_t>(k)].state.emplace(stretch(whole, first, end));
+      DualState& part = parts_[static_cast<std::size_t>(k)].state = stretch(whole, first, end);
       part.weights = parts_[static_cast<std::size_t>(k)].replica.get();
       part.scales = scales_.data();
       part.sigma = sigma_;
@@ -126,9 +123,9 @@ class Parts {
 
   // A power of two, so that two threads, or four, have the same work.
   int n_parts() const {
-    int n = 1;
+    std::int64_t n = 1;
     while (2 * n <= most_parts_ && 2 * n * least_rows_ <= static_cast<std::int64_t>(live_rows_)) n *= 2;
-    return n;
+    return static_cast<int>(n);
   }
 
   void visit_alone(Round& round) {
@@ -166,7 +163,7 @@ class Parts {
   }
 
   void work(const Round& round, Part& part) const {
-    DualState& state = *part.state;
+    DualState& state = part.state;
     for (std::int64_t r = 0; r < state.n_active; ++r)
       part.change[static_cast<std::size_t>(r)] = -state.coordinates[state.order[r]].beta;
     std::copy_n(old_weights_.get(), n_weights_, state.weights);
@@ -187,7 +184,7 @@ class Parts {
   void add_sums(const Round& round) const {
     DualState& whole = round.whole;
     for (int k = 0; k < round.n_parts; ++k) {
-      const DualState& part = *parts_[static_cast<std::size_t>(k)].state;
+      const DualState& part = parts_[static_cast<std::size_t>(k)].state;
       whole.intercept += (part.intercept - round.intercept) / sigma_;
       whole.beta_sum += (part.beta_sum - round.beta_sum) / sigma_;
       whole.dual += part.dual;  // it grew at least so much if sigma was large enough
@@ -198,7 +195,7 @@ class Parts {
   // The squared norm of a change of f is the sum over rows of the change of beta_i times that of f(x_i): of all parts
   // together, and of each alone, from some rows that changed.
   void measure(const Round& round, Part& part) const {
-    const DualState& state = *part.state;
+    const DualState& state = part.state;
     DualState old = state;
     old.intercept = round.intercept;
     old.beta_sum = round.beta_sum;
