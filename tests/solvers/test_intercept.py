@@ -192,3 +192,13 @@ def test_targets_far_from_zero():
     assert_allclose(far.primal, near.primal, rtol=1e-3)
     found = certify(rows.problem(y + 1e6, np.ones(y.size)), far.beta, far.intercept)
     assert_allclose(found.primal, far.primal, rtol=1e-4)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_rows_that_differ_in_one_feature(seed):
+    """κ was learnt from a tiny Σβ, far too large: then no row's share of the gap seemed worth a step."""
+    rng = np.random.default_rng(0)
+    X = np.broadcast_to(np.round(4.0 * rng.gamma(1.0, 1.0, (48, 1))), (48, 9))
+    targets = np.where(rng.integers(0, 3, 48) == 1, 1.0, -1.0)
+    problem = rows_of(X).problem(targets, np.full(48, 100.0))
+    assert DualCD(0.01, 1000, seed=seed, solver="dual-cd").solve(problem).converged

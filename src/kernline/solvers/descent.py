@@ -143,8 +143,10 @@ class Descent:
         """End all rests."""
         self.core.wake_all()
 
-    def let_rest(self, tol: float, objective: float) -> None:
-        """Set the share of the gap at which a row rests."""
+    def let_rest(self, tol: float, gap: float) -> None:
+        """Set the share of the gap at which a row rests; `gap` is the last one, exact or estimated."""
+        # Without what balancing may add: should that be overestimated, no row would move any more.
+        objective = self.core.dual + min(gap, self.core.active_gap)
         self.goal = tol * objective
         self.core.set_negligible(negligible_share(tol, objective, self.problem.n_rows))
 

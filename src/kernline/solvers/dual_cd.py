@@ -229,8 +229,7 @@ class _Run:
         return looks_converged(self.descent.active_gap, self.descent.dual, self.settings.tol)
 
     def _let_rows_rest(self) -> None:
-        last = self.log.history[-1]
-        self.descent.let_rest(self.settings.tol, last.dual + last.gap)
+        self.descent.let_rest(self.settings.tol, self.log.history[-1].gap)
 
     def _newton_is_due(self) -> bool:
         """Whether Newton's method is requested, or faster."""

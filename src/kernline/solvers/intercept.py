@@ -45,8 +45,8 @@ _SQUARE = 0.05
 # The longest step of the centre beyond b, in multiples of b − b0.
 _LONGEST = 20.0
 # What balancing adds to the gap, ½ κ (Σβ)²: first guess of κ, in multiples of the median of K(x, x), and how much the
-# guess may change when it is compared with an exact gap.
-_FIRST_COST, _COST_CHANGE = 2.0, 100.0
+# guess may change when it is compared with an exact gap, at once and in all.
+_FIRST_COST, _COST_CHANGE, _MOST_CHANGE = 2.0, 100.0, 1000.0
 # The search for the best b: the first interval and the precision, relative to b, and the most that the interval grows.
 _FIRST_WIDTH, _PRECISION, _MOST_DOUBLINGS = 0.02, 1e-8, 16
 # Rows that the mean is taken of, and the least fraction of K(x, x) that it must save: where rows have little in common,
@@ -104,6 +104,7 @@ class Centring:
 
     s: float
     cost: float  # κ
+    first_cost: float
     reach: float = 1.0  # the longest step of the centre, on the scale of the targets
     first: float = 0.0  # the first centre
     last: tuple[float, float] | None = None  # b and Σβ when the centre last moved
@@ -122,7 +123,8 @@ class Centring:
     @classmethod
     def of_norms(cls, norms: Array) -> Centring:
         """For labels, and rows with these K(x_i, x_i)."""
-        return cls(free_square(norms), _FIRST_COST * (float(np.median(norms)) or 1.0))
+        cost = _FIRST_COST * (float(np.median(norms)) or 1.0)
+        return cls(free_square(norms), cost, cost)
 
     def next_centre(self, b: float, total: float, gap: float) -> float | None:
         """The new centre for an intercept b with Σβ = `total`, or None if Σβ is not what keeps the gap open."""
@@ -160,7 +162,8 @@ class Centring:
         """Learn from an exact gap, after balancing Σβ = `total`, what that costs."""
         if total != 0.0:
             found = 2.0 * (exact - estimate) / (total * total)
-            self.cost = float(np.clip(found, self.cost / _COST_CHANGE, self.cost * _COST_CHANGE))
+            most = min(self.cost * _COST_CHANGE, self.first_cost * _MOST_CHANGE)
+            self.cost = float(np.clip(found, self.cost / _COST_CHANGE, most))
 
 
 def best_intercept(
