@@ -4,7 +4,7 @@
 // returns its change; then all changes are added. To be safe, a part expects the others to do as it does: it sees its own
 // change multiplied by sigma, which is at least the squared norm of the sum of all changes divided by the sum of their
 // squared norms, from 1 (orthogonal) to the number of parts (equal). Ma, Smith, Jaggi, Jordan, Richtarik, Takac, "Adding
-// vs. averaging in distributed primal-dual optimization", ICML 2015; neighbouring rows, replicas, and rows dealt out anew:
+// vs. averaging in distributed primal-dual optimization", ICML 2015; neighbouring rows, replicas, and rows dealt out again:
 // Ioannou, Mendler-Duenner, Parnell, "SySCD", NeurIPS 2019.
 //
 // Here sigma is that of the round before and a margin, on a sample of rows; should it be too small for once, the dual
