@@ -6,19 +6,12 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from kernline import AdditiveSVC, kernels, losses, training
+from kernline import AdditiveSVC, kernels, training
 from kernline.solvers import DualCD, parts
 from kernline.solvers.certificate import certify
 from kernline.solvers.descent import core_solver
 
-LOSSES = [
-    losses.Hinge(),
-    losses.SquaredHinge(),
-    losses.Logistic(),
-    losses.EpsilonInsensitive(0.1),
-    losses.SquaredEpsilonInsensitive(0.1),
-    losses.SquaredError(),
-]
+from .test_intercept import LOSSES
 
 
 @pytest.fixture(autouse=True)
