@@ -19,13 +19,12 @@ from ..randomness import RandomState, random_of, seed_from
 from ..sklearn_compat import Constraints, Interval, fit_context
 from ..threads import thread_count
 from .additive import AdditiveSVC
+from .additive_base import Kernel
 from .cross_validation import Scorer, ScorerName, grid_of
 from .fitting import in_one_step
-from .one_vs_rest import solve_all
 from .progress import FitProgress, runs_callbacks
 from .search import Search
-
-Kernel = str | kernels.AdditiveKernel
+from .solving import solve_all
 
 
 class AdditiveSVCCV(AdditiveSVC):
@@ -105,7 +104,7 @@ class AdditiveSVCCV(AdditiveSVC):
         random_state: RandomState = 0,
         verbose: int = 0,
     ) -> None:
-        self.kernel = kernel  # type: ignore[assignment]
+        self.kernel = kernel
         self.approximation = approximation
         self.Cs = Cs
         self.cv = cv
@@ -142,11 +141,9 @@ class AdditiveSVCCV(AdditiveSVC):
         self.kernel_, self.C_ = found.best_value, found.best_C
         results = solve_all(rows, data, self.C_ * data.weights, solver, n_threads, progress, first=len(tasks))
         progress.end(self.tol)
-        self._keep(results, data.classes, rows)
+        self._keep(results, rows)
+        self.classes_ = data.classes
         return self
-
-    def _kernels(self) -> Sequence[Kernel]:
-        return list(self.kernel) if isinstance(self.kernel, (list, tuple)) else [self.kernel]
 
     def _checked_kernels(self) -> Sequence[Kernel]:
         choices = self._kernels()

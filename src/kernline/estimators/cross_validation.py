@@ -90,8 +90,7 @@ class Path:
     def problem(self, fold: int, label: int, c: int) -> Problem:
         """One class of one fold at one C."""
         train = self.folds[fold].train
-        signs, cost = self.labelled.signs[label][train], self.Cs[c] * self.labelled.weights[train]
-        return self.rows.problem(signs, cost, train)
+        return self.labelled.problem(label, self.rows, self.Cs[c] * self.labelled.weights[train], train)
 
     def values(self, fold: int, result: SolveResult) -> Array:
         """f(x_i) of the fold's held-out rows."""
@@ -108,7 +107,7 @@ def follow(path: Path, scoring: Scoring, solver: DualCD, n_threads: int, progres
 
     `first` is the number of the first problem in `progress`.
     """
-    n_classes, interrupted = len(path.labelled.signs), threading.Event()
+    n_classes, interrupted = path.labelled.n_problems, threading.Event()
     n_tasks = len(path.folds) * n_classes
     _check_memory(path)
     tol = min(_LOOSER * solver.tol, max(solver.tol, _LOOSEST))
@@ -150,7 +149,7 @@ def _log_skipped(Cs: Array, scores: Array, n_tried: int) -> None:
 
 def _check_memory(path: Path) -> None:
     """Refuse what memory does not hold: a score per row and class, and per fold as well a start for the next C."""
-    n_rows, n_problems, n_folds = path.labelled.number.size, len(path.labelled.signs), len(path.folds)
+    n_rows, n_problems, n_folds = path.labelled.number.size, path.labelled.n_problems, len(path.folds)
     check_memory(
         f"Cross-validation of {n_problems:,} classes × {n_rows:,} rows on {n_folds} folds",
         n_rows * n_problems * (4.0 + 12.0 * n_folds),

@@ -4,31 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeAlias, TypeVar
+from typing import TypeAlias
 
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from .. import validation
 from ..array_types import Array, Indices, Labels, Matrix, MatrixLike
-from ..class_signs import ClassSigns, ClassWeight, one_against_rest, row_weights
+from ..class_signs import ClassWeight, one_against_rest, row_weights
 from ..encoding import EncodedData, TermSpec
+from .training_data import RowsT, TrainingData
 
-RowsT = TypeVar("RowsT", bound=Matrix | EncodedData)
 
+@dataclass(frozen=True, kw_only=True)
+class Labelled(TrainingData[RowsT]):
+    """Rows with class labels y; the problems are binary, one class against the rest."""
 
-@dataclass(frozen=True)
-class Labelled(Generic[RowsT]):
-    """Validated rows with their labels, and the binary problems that these make, one against the rest."""
-
-    X: RowsT
-    y: Labels
-    weight: Array | None  # sample_weight
     classes: Labels
     number: Indices  # of each row's class
-    weights: Array  # C_i / C
-    names: list[str]
-    signs: list[ClassSigns]
 
 
 AnyLabelled: TypeAlias = Labelled[Matrix] | Labelled[EncodedData]
@@ -68,4 +61,7 @@ def _with_classes(
     classes, number = validation.check_classes(estimator, y)
     validation.ask_about_many_classes(classes, number.size)
     weights = row_weights(class_weight, classes, number, weight)
-    return Labelled(X, y, weight, classes, number, weights, *one_against_rest(classes, number))
+    names, targets = one_against_rest(classes, number)
+    return Labelled(
+        X=X, y=y, weight=weight, weights=weights, names=names, targets=targets, classes=classes, number=number
+    )
