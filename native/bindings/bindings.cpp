@@ -12,6 +12,7 @@
 #include "bindings/bound_arrays.hpp"
 #include "bindings/bound_budgeted.hpp"
 #include "bindings/bound_encode.hpp"
+#include "bindings/bound_pairs.hpp"
 #include "bindings/bound_products.hpp"
 #include "bindings/bound_solver.hpp"
 #include "bindings/bound_svmlight.hpp"
@@ -26,14 +27,15 @@ namespace {
 using Release = nb::call_guard<nb::gil_scoped_release>;
 
 void decision(const Rows& rows, const Table& table, Matrix<const float> weights, Vector<const double> intercepts,
-              Matrix<double> out, int n_threads) {
+              Matrix<double> out, int n_threads, std::int64_t first) {
   const RowsView& view = rows.view();
   table.check(rows);
   const WeightsView all = weights_view(weights, intercepts, view.n_features * table.view().width);
-  require(std::cmp_equal(out.shape(1), all.n_problems) && std::cmp_equal(out.shape(0), view.n_rows),
+  const auto n_rows = static_cast<std::int64_t>(out.shape(0));
+  require(std::cmp_equal(out.shape(1), all.n_problems) && first >= 0 && first + n_rows <= view.n_rows,
           "one row of output per row");
-  parallel_for(n_threads, view.n_rows, [&](std::int64_t begin, std::int64_t end) {
-    loops().decision(view, table.view(), all, begin, end, out.data() + begin * all.n_problems);
+  parallel_for(n_threads, n_rows, [&](std::int64_t begin, std::int64_t end) {
+    loops().decision(view, table.view(), all, first + begin, first + end, out.data() + begin * all.n_problems);
   });
 }
 
@@ -165,7 +167,7 @@ NB_MODULE(_core, m) {
       .def_prop_ro("squared_norm", [](const DualSolver& s) { return s.state().squared_norm; });
 
   m.def("decision", decision, "rows"_a, "table"_a, exact("weights"), exact("intercepts"), exact("out"), "n_threads"_a,
-        Release());
+        "first"_a = 0, Release());
   m.def("read_members", read_members, "rows"_a, "table"_a, exact("weights"), exact("members"), exact("out"),
         "n_threads"_a, Release());
   m.def("add_members", add_members, "rows"_a, "table"_a, exact("t"), exact("members"), exact("sums"), "n_threads"_a,
@@ -179,6 +181,7 @@ NB_MODULE(_core, m) {
         "n_threads"_a, Release());
 
   bind_encoding(m);
+  bind_pairs(m);
   bind_svmlight<float>(m, "SvmlightReader32");
   bind_svmlight<double>(m, "SvmlightReader64");
   bind_budgeted(m);

@@ -2,6 +2,7 @@
 #include "views/loops.hpp"
 
 #include "loops/budgeted.hpp"
+#include "loops/class_products.hpp"
 #include "loops/decision.hpp"
 #include "loops/dual_cd.hpp"
 #include "loops/gram.hpp"
@@ -22,6 +23,10 @@ const Loops loops = {KERNLINE_NAME(KERNLINE_TARGET),
                      read_members,
                      add_members,
                      add_image,
+                     add_classes,
+                     read_pairs,
+                     add_pairs,
+                     add_cells,
                      gram_dense,
                      gram_sparse,
                      recall,

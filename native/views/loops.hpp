@@ -7,6 +7,7 @@
 #include "views/budget_state.hpp"
 #include "views/dual_state.hpp"
 #include "views/gram_views.hpp"
+#include "views/pairs.hpp"
 #include "views/views.hpp"
 
 namespace kernline {
@@ -26,6 +27,14 @@ struct Loops {
                       std::int64_t n_members, double* sums);
   double (*add_image)(const RowsView&, const TableView&, const float* weights, float intercept, const float* s,
                       const std::int32_t* members, std::int64_t n_members, float* sums);
+  void (*add_classes)(const RowsView&, const TableView&, const float* r, std::int64_t stride, std::int64_t begin,
+                      std::int64_t end, float* sums);
+  void (*read_pairs)(const PairsView&, const float* weights, std::int64_t stride, std::int64_t n_problems,
+                     std::int64_t begin, std::int64_t end, double* out);
+  void (*add_pairs)(const PairsView&, const float* r, std::int64_t stride, std::int64_t begin, std::int64_t end,
+                    float* sums);
+  void (*add_cells)(const std::uint8_t* first, const std::uint8_t* second, std::int64_t width, const float* r,
+                    std::int64_t stride, std::int64_t n_rows, float* histogram);
   void (*gram_dense)(const GramKernel&, const DensePoints&, const DensePoints&, std::int64_t begin, std::int64_t end,
                      double* out);
   void (*gram_sparse)(const GramKernel&, const SparsePoints&, const SparsePoints&, std::int64_t begin, std::int64_t end,

@@ -1,0 +1,127 @@
+"""Losses of all values of a row together: the columns of F, (n_rows, n_problems), are those of classes or targets.
+
+| loss | ℓ(y, f) | curvature of f_k |
+|---|---|---|
+| softmax | log Σ_k exp f_k − f_y | P_k (1 − P_k) |
+| separate | Σ_k ℓ_k(t_k, f_k), a smooth loss of losses.py | ℓ″ |
+
+Both are smooth, so that β = −c ∇ℓ is a dual point without further work (solvers/joint.py).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from .array_types import Array, Indices
+from .losses import Loss
+
+
+class JointLoss(Protocol):
+    """A smooth convex loss of the values F of all rows, each with its cost c_i."""
+
+    cost: Array  # c_i
+
+    @property
+    def n_problems(self) -> int:
+        """Columns of F."""
+
+    def value(self, F: Array) -> float:
+        """Σ_i c_i ℓ(y_i, F_i)."""
+
+    def gradient(self, F: Array) -> Array:
+        """c_i ∇ℓ(y_i, F_i), shaped as F."""
+
+    def curvature(self, F: Array) -> Array:
+        """c_i times the diagonal of the Hessian of ℓ, shaped as F."""
+
+    def total_hessian(self, F: Array) -> Array:
+        """Σ_i c_i times the Hessian of ℓ, (n_problems, n_problems)."""
+
+
+@dataclass(frozen=True)
+class Softmax:
+    """log Σ_k exp f_k − f_y: multinomial logistic regression, whose P_k = exp f_k / Σ exp f are probabilities."""
+
+    number: Indices  # of each row's class
+    n_problems: int
+    cost: Array
+
+    def value(self, F: Array) -> float:
+        """Σ_i c_i (log Σ_k exp F_ik − F_iy)."""
+        own = F[np.arange(self.number.size), self.number]
+        return float(self.cost @ (_log_sum_exp(F) - own))
+
+    def gradient(self, F: Array) -> Array:
+        """c (P − the indicator of y)."""
+        slope = probabilities(F)
+        slope[np.arange(self.number.size), self.number] -= 1.0
+        slope *= self.cost[:, None]
+        return slope
+
+    def curvature(self, F: Array) -> Array:
+        """c P (1 − P)."""
+        P = probabilities(F)
+        return self.cost[:, None] * P * (1.0 - P)
+
+    def total_hessian(self, F: Array) -> Array:
+        """Σ_i c_i (diag(P_i) − P_i P_iᵀ)."""
+        P = probabilities(F)
+        return np.diag(self.cost @ P) - (self.cost[:, None] * P).T @ P
+
+
+@dataclass(frozen=True)
+class Separate:
+    """One smooth loss for each column of F, with targets T: two classes, several labels, or several numbers."""
+
+    loss: Loss
+    targets: Array
+    cost: Array
+
+    @property
+    def n_problems(self) -> int:
+        """Columns of F."""
+        return self.targets.shape[1]
+
+    def value(self, F: Array) -> float:
+        """Σ_ik c_i ℓ(T_ik, F_ik)."""
+        return float(self.cost @ self.loss.value(self.targets, F).sum(axis=1))
+
+    def gradient(self, F: Array) -> Array:
+        """c ℓ′."""
+        return self.cost[:, None] * self.loss.gradient(self.targets, F)
+
+    def curvature(self, F: Array) -> Array:
+        """c ℓ″."""
+        return self.cost[:, None] * self.loss.curvature(self.targets, F)
+
+    def total_hessian(self, F: Array) -> Array:
+        """Σ_i c_i ℓ″_i, on the diagonal."""
+        return np.diag(self.curvature(F).sum(axis=0))
+
+
+def probabilities(F: Array) -> Array:
+    """P_ik = exp F_ik / Σ_m exp F_im."""
+    P = F - _highest(F)[:, None]
+    np.exp(P, out=P)
+    P /= _total(P)[:, None]
+    return P
+
+
+def _log_sum_exp(F: Array) -> Array:
+    highest = _highest(F)
+    return highest + np.log(_total(np.exp(F - highest[:, None])))
+
+
+# NumPy's reductions along a short last axis are several times slower.
+def _highest(F: Array) -> Array:
+    highest = F[:, 0].copy()
+    for column in F.T[1:]:
+        np.maximum(highest, column, out=highest)
+    return highest
+
+
+def _total(F: Array) -> Array:
+    return F @ np.ones(F.shape[1])

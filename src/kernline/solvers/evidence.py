@@ -1,0 +1,85 @@
+"""The weight of each group from the data itself, by maximum evidence: no cross-validation.
+
+A penalised fit is the mode of a posterior: θ_g has a normal prior, and W_g the covariance τ v_g s_j G, where τ is C for a
+loss that is a negative log-likelihood as it is (log, softmax), and 1 for the squared error, whose C is 1 / (2σ²). By
+Laplace's approximation at the fit, γ_g = size_g − tr((H⁻¹)_gg) of the unknowns of a group are determined by the data,
+and the evidence is highest where v_g = v_g ‖η_g‖² / γ_g with η = θ / √τ (MacKay, Neural Computation 1992). A few
+observations of v = 1 are added to every group, which keeps groups of few unknowns, and tables of few rows, near the
+default:
+
+    v_g ← (v_g ‖η_g‖² + a) / (γ_g + a)
+
+Two rounds, each beginning at the last fit, are enough: a third moves accuracies by less than 0.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+
+from ..array_types import Array
+from ..joint_losses import JointLoss
+from .joint import Joint, JointProblem, JointResult, OnReport, SampledHessian
+from .problem import EpochReport
+
+_PRIOR = 2.0  # a
+_SMALLEST, _LARGEST = 1e-4, 1e4
+_LOOSER = 10.0  # how much less precise the fits before the last are
+
+# Returns the loss for a new estimate of its noise, given the values F and the number of determined unknowns.
+Recost = Callable[[Array, float], JointLoss]
+
+
+def solve(
+    problem: JointProblem,
+    *,
+    tol: float,
+    max_iter: int,
+    on_report: OnReport,
+    rounds: int = 0,
+    prior_scale: float = 1.0,
+    recost: Recost | None = None,
+    seed: int = 0,
+    start: Array | None = None,
+) -> tuple[JointProblem, JointResult]:
+    """Solve a problem; with `rounds` of evidence, also its group weights, and its noise if `recost` is given.
+
+    `prior_scale` is τ, `start` a θ scaled by √v to begin with, with the intercept as its last row.
+    """
+    history: list[EpochReport] = []
+    theta = None
+    if start is not None:
+        theta = start / np.append(problem.root_weights, 1.0)[:, None]
+    for round_ in range(rounds + 1):
+        last = round_ == rounds
+        joint = Joint(problem, seed)
+        point = joint.start(theta)
+        sampled = SampledHessian.of(joint, point.F)
+        hessian = None if sampled is None else sampled.factored(problem.root_weights)
+        result = joint.run(point, hessian, tol if last else _LOOSER * tol, max_iter, on_report, history)
+        if last or result.stopped:
+            break
+        sampled = SampledHessian.of(joint, result.point.F)
+        if sampled is None:
+            continue
+        updated, determined = _updated(problem, result, sampled.factored(problem.root_weights), prior_scale)
+        if recost is not None:
+            updated = replace(updated, loss=recost(result.point.F, determined))
+        theta = result.point.theta * np.append(problem.root_weights / updated.root_weights, 1.0)[:, None]
+        problem = updated
+    return problem, result
+
+
+def _updated(
+    problem: JointProblem, result: JointResult, hessian: SampledHessian, prior_scale: float
+) -> tuple[JointProblem, float]:
+    """The problem with new weights, and the number of unknowns that the data determines, per problem."""
+    sizes, n_problems = problem.basis.sizes, result.theta.shape[1]
+    starts = np.cumsum(sizes) - sizes
+    squares = np.add.reduceat((result.point.theta[:-1] ** 2).sum(axis=1), starts) / prior_scale
+    determined = np.maximum(sizes * n_problems - hessian.traces(sizes), 0.0)
+    weights = (problem.group_weights * squares + _PRIOR) / (determined + _PRIOR)
+    weights = np.clip(weights, _SMALLEST, _LARGEST)
+    return replace(problem, group_weights=weights), float(determined.sum()) / n_problems
