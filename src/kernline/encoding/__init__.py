@@ -4,6 +4,7 @@ from .column_range import ColumnRange
 from .encoded_data import EncodedData
 from .encoder import SCALES, Encoder, Scale, sample_of_values
 from .terms import TERMS, Axis, TableTerm, Term, TermSpec, register
+from .units import Units, units_of
 
 __all__ = [
     "SCALES",
@@ -16,6 +17,8 @@ __all__ = [
     "TableTerm",
     "Term",
     "TermSpec",
+    "Units",
     "register",
     "sample_of_values",
+    "units_of",
 ]

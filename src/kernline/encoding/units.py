@@ -1,0 +1,54 @@
+"""Whether the columns of a table are of one unit, as pixels, counts and fractions are.
+
+Values of one unit keep their proportions: a kernel on raw values is meaningful, and rescaling columns would amplify
+those that hardly vary. Otherwise the column of the largest numbers would decide alone. Numbers do not tell their unit
+with certainty, so columns are taken to be of one unit only if
+
+    no value is negative, a fifth of the values or more are zero, and the maxima of the columns are comparable
+
+Dense tables of measurements have few zeros, or different maxima. The rule does not depend on how X is stored.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..array_types import Array
+from .column_range import ColumnRange
+
+_LEAST_ZEROS = 0.2
+# The largest maximum is compared with the lower quartile: some pixels are hardly ever inked, and most words occur once.
+_LARGEST_RATIO = 50.0
+# One in so many columns may exceed the ratio: a text can repeat a word any number of times.
+_OUTLIERS = 100
+
+
+class Units(NamedTuple):
+    """The decision, and why, as part of a sentence."""
+
+    is_one: bool
+    reason: str
+
+
+def units_of(found: ColumnRange, n_rows: int) -> Units:
+    """Decide whether the columns of this range are of one unit."""
+    lowest = float(found.minimum.min(initial=0.0))
+    if lowest < 0.0:
+        return Units(False, f"there are negative values, down to {lowest:.4g}")
+    zeros = 1.0 - found.density(n_rows)
+    low, high = typical_range(found.maximum)
+    if high > _LARGEST_RATIO * low:
+        return Units(False, f"the columns' maxima differ, from about {low:.4g} to {high:.4g}")
+    if zeros < _LEAST_ZEROS:
+        return Units(False, f"only {zeros:.0%} of the values are zero")
+    return Units(True, f"no value is negative, {zeros:.0%} are zero, and the columns' maxima are comparable")
+
+
+def typical_range(sizes: Array) -> tuple[float, float]:
+    """Lower quartile and largest of the positive sizes of columns, without one in a hundred outliers."""
+    positive = np.sort(sizes[sizes > 0.0])
+    if not positive.size:
+        return 0.0, 0.0
+    return float(positive[positive.size // 4]), float(positive[-1 - positive.size // _OUTLIERS])
