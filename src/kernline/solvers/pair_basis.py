@@ -23,7 +23,7 @@ class PairBasis:
     """The pairs of a problem. `codes` are the places of the rows on each axis, (n_rows, n_axes), as the core has them.
 
     An axis has `n_points` points; numbers have `steps` codes from one point to the next, categories 1. `axes` are the
-    two axes of each pair, and `scale` is the kernel's factor.
+    two axes of each pair, `scale` is the kernel's factor, and `columns` what the axes are axes of.
     """
 
     codes: NDArray[np.uint8]
@@ -32,6 +32,7 @@ class PairBasis:
     is_number: NDArray[np.bool_]
     axes: NDArray[np.int32]
     scale: float
+    columns: Indices
 
     @cached_property
     def roots(self) -> list[Array]:

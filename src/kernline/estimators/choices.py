@@ -1,0 +1,94 @@
+"""What "auto" stands for: the kernel, scale, loss and C that suit the data, and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from .. import kernels, tables
+from ..array_types import is_sparse
+from ..encoding import ColumnRange, EncodedData, Scale, TermSpec
+from ..encoding.terms import replaced_columns
+from ..encoding.units import Units, units_of
+from .training_data import AnyTrainingData
+
+Kernel = str | kernels.AdditiveKernel
+
+# A dense X of at most so many columns is a table; wider ones are images, histograms and the like.
+MOST_COLUMNS = 200
+# C where no evidence is to be had. Ranks are smoother than raw values, whose columns may differ by much.
+_C_OF_RANKS, _C_OF_VALUES, _C_OF_LOG = 10.0, 1.0, 30.0
+
+
+@dataclass(frozen=True)
+class Choice:
+    """The parameters of a fit with nothing left to choose. C is None if the evidence decides."""
+
+    kernel: Kernel
+    scale: Scale
+    loss: str
+    C: float | None
+    reason: str
+
+    @property
+    def line(self) -> str:
+        """What was chosen, for the log."""
+        name = self.kernel if isinstance(self.kernel, str) else self.kernel.name
+        C = "by evidence" if self.C is None else f"{self.C:g}"
+        return f"kernel={name}, scale={self.scale}, loss={self.loss}, C {C}: {self.reason}"
+
+
+@dataclass(frozen=True)
+class Asked:
+    """The parameters as they were given; those that may be "auto"."""
+
+    kernel: Kernel
+    scale: str
+    loss: str
+    C: float | str
+    approximation: str | tables.Approximation
+    by_evidence: bool  # whether the solver can weigh by evidence
+    joint_losses: tuple[str, ...]  # those that can be weighed
+    table_loss: str  # what "auto" is for tables, and for others
+    other_loss: str
+
+
+def choose(asked: Asked, data: AnyTrainingData, terms: tuple[TermSpec, ...], n_threads: int) -> Choice:
+    """Replace every "auto"."""
+    units, is_table, has_negative = _facts(data, terms, n_threads)
+    names_kernel = asked.kernel != "auto"
+    scale: Scale = asked.scale if asked.scale != "auto" else _scale(asked, units, has_negative)  # type: ignore[assignment]
+    kernel = asked.kernel
+    if not names_kernel:
+        kernel = "intersection" if scale == "rank" else "linear" if has_negative and scale == "max" else "chi2"
+    loss = asked.loss
+    if loss == "auto":
+        loss = asked.table_loss if is_table and not names_kernel else asked.other_loss
+    if asked.C != "auto":
+        C: float | None = float(asked.C)
+    elif loss in asked.joint_losses and asked.by_evidence:
+        C = None
+    elif loss in asked.joint_losses:
+        C = _C_OF_LOG
+    else:
+        C = _C_OF_RANKS if scale == "rank" else _C_OF_VALUES
+    return Choice(kernel, scale, loss, C, units.reason)
+
+
+def _facts(data: AnyTrainingData, terms: tuple[TermSpec, ...], n_threads: int) -> tuple[Units, bool, bool]:
+    """Whether the columns are of one unit, whether X is a table, and whether it has negative values."""
+    X = data.X
+    if isinstance(X, EncodedData):
+        is_rank = X.encoder is not None and X.encoder.numbers == "rank"
+        return Units(not is_rank, "the rows were encoded before"), False, False
+    found = ColumnRange.of(X, n_threads).without(replaced_columns(terms))
+    units = units_of(found, X.shape[0], sparse=is_sparse(X))
+    is_table = not is_sparse(X) and (X.shape[1] <= MOST_COLUMNS or bool(terms))
+    return units, is_table, bool(found.minimum.min(initial=0.0) < 0.0)
+
+
+def _scale(asked: Asked, units: Units, has_negative: bool) -> Scale:
+    """Raw values for columns of one unit, and for a kernel that was named if it takes them; ranks otherwise."""
+    if asked.kernel == "auto":
+        return "max" if units.is_one else "rank"
+    kernel = kernels.BY_NAME.get(asked.kernel) if isinstance(asked.kernel, str) else asked.kernel
+    return "rank" if has_negative and getattr(kernel, "nonnegative", False) else "max"

@@ -1,0 +1,207 @@
+"""The fit of all problems at once: softmax, two classes with log loss, or regression; with pairs, weights by evidence."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..array_types import Array, Floats, Indices
+from ..encoding.pair_axes import NO_PLACE, STEPS, PairColumn, pair_columns, place_codes
+from ..encoding.terms import TableTerm
+from ..joint_losses import JointLoss
+from ..native import weights_in
+from ..pair_tables import PairTable, purified
+from ..solvers import evidence
+from ..solvers.basis import Basis
+from ..solvers.joint import JointProblem, JointResult
+from ..solvers.pair_basis import PairBasis
+from ..solvers.pair_selection import best_pairs
+from ..threads import one_blas_thread
+from ..training import AdditiveRows
+from .progress import ProblemProgress
+
+# Rounds of evidence, and the weight of a pair before them: a table has more unknowns than a curve, and needs more proof.
+_ROUNDS = 2
+_PAIR_WEIGHT = 0.3
+# interactions="auto": so many pairs at most, and one for so many rows.
+_MOST_PAIRS, _ROWS_A_PAIR = 60, 100
+
+# Pairs of columns of the input, how many to choose, or "auto".
+Interactions = int | str | Sequence[tuple[int, int]]
+
+
+@dataclass(frozen=True)
+class JointSettings:
+    """How to fit: `by_evidence` weighs each curve, `prior_scale` is τ of evidence.py."""
+
+    tol: float
+    max_iter: int
+    seed: int
+    n_threads: int
+    by_evidence: bool
+    prior_scale: float
+    has_intercept: bool
+    interactions: Interactions
+    recost: evidence.Recost | None = None
+
+
+@dataclass(frozen=True)
+class JointModel:
+    """The curves W, (n_problems, n_columns, width), tables of pairs and intercepts of a fit."""
+
+    weights: Floats
+    intercepts: Array
+    pairs: tuple[PairTable, ...]
+    column_weights: Array  # v of each input column, 1 without evidence
+    result: JointResult
+    n_iter: int
+
+
+@one_blas_thread
+def fit(rows: AdditiveRows, loss: JointLoss, settings: JointSettings, watch: ProblemProgress) -> JointModel:
+    """Fit curves, then choose pairs at that fit, and fit both together."""
+    interrupted = threading.Event()
+    levels = _level_groups(rows)
+    basis = Basis(rows.data, rows.pair, rows.scales, levels, None, settings.n_threads, interrupted)
+    problem = JointProblem(
+        basis, loss, np.ones(basis.sizes.size), settings.has_intercept, 0.0 if rows.free_intercept else rows.intercept_square
+    )
+    options = {
+        "tol": settings.tol,
+        "max_iter": settings.max_iter,
+        "on_report": watch,
+        "prior_scale": settings.prior_scale,
+        "recost": settings.recost if settings.by_evidence else None,
+        "seed": settings.seed,
+    }
+    rounds = _ROUNDS if settings.by_evidence else 0
+    columns, chosen = _candidates(rows, settings.interactions)
+    if chosen is None:
+        problem, result = evidence.solve(problem, rounds=rounds, **options)
+        return _model(rows, problem, result, [], len(result.history))
+    problem, result = evidence.solve(problem, rounds=rounds, **options | {"tol": 10.0 * settings.tol})
+    n_iter = len(result.history)
+    codes = place_codes(columns, rows.data)
+    steps = np.array([STEPS if one.axis.is_number else 1 for one in columns], dtype=np.uint8)
+    if isinstance(chosen, int):
+        chosen = best_pairs(codes, steps, problem.loss, result.point.F, chosen, settings.seed, settings.n_threads)
+    if not result.stopped and len(chosen):
+        problem, result = _with_pairs(problem, result, _pair_basis(columns, codes, steps, chosen, rows.scales), rounds, options)
+        n_iter += len(result.history)
+    return _model(rows, problem, result, columns, n_iter)
+
+
+def _level_groups(rows: AdditiveRows) -> list[Indices]:
+    """The solver columns of each term whose cells are exact."""
+    encoder = rows.encoder
+    terms = zip(encoder.terms, encoder.term_start, strict=True)
+    return [start + np.arange(term.n_columns) for term, start in terms if isinstance(term, TableTerm)]
+
+
+def _candidates(
+    rows: AdditiveRows, interactions: Interactions
+) -> tuple[list[PairColumn], NDArray[np.int32] | int | None]:
+    """The columns that pairs may use, and the pairs, or how many; None for none."""
+    if isinstance(interactions, int) and interactions == 0:
+        return [], None
+    columns = pair_columns(rows.encoder, rows.pair.width, rows.data)
+    possible = len(columns) * (len(columns) - 1) // 2
+    if interactions == "auto":
+        count = min(_MOST_PAIRS, rows.data.n_rows // _ROWS_A_PAIR, possible)
+        return columns, count or None
+    if isinstance(interactions, int):
+        return columns, min(interactions, possible) or None
+    number = {one.column: k for k, one in enumerate(columns)}
+    usable = [(number[a], number[b]) for a, b in interactions if a in number and b in number]  # type: ignore[misc]
+    return columns, np.array(usable, dtype=np.int32).reshape(-1, 2) if usable else None
+
+
+def _pair_basis(
+    columns: list[PairColumn],
+    codes: NDArray[np.uint8],
+    steps: NDArray[np.uint8],
+    chosen: NDArray[np.int32],
+    scales: Array,
+) -> PairBasis:
+    used, axes = np.unique(chosen, return_inverse=True)
+    return PairBasis(
+        codes=np.ascontiguousarray(codes[:, used]),
+        n_points=np.array([columns[k].axis.size for k in used], dtype=np.int32),
+        steps=steps[used],
+        is_number=np.array([columns[k].axis.is_number for k in used]),
+        axes=axes.reshape(chosen.shape).astype(np.int32),
+        scale=float(scales[scales > 0.0].mean()) if (scales > 0.0).any() else 1.0,
+        columns=used.astype(np.int64),
+    )
+
+
+def _with_pairs(
+    problem: JointProblem, result: JointResult, pairs: PairBasis, rounds: int, options: dict[str, object]
+) -> tuple[JointProblem, JointResult]:
+    """Continue with the pairs, whose tables begin at zero."""
+    basis = replace(problem.basis, pairs=pairs)
+    weights = np.append(problem.group_weights, np.full(len(pairs.axes), _PAIR_WEIGHT))
+    start = np.concatenate([result.theta, np.zeros((int(pairs.sizes.sum()), result.theta.shape[1])), result.point.theta[-1:]])
+    joined = replace(problem, basis=basis, group_weights=weights)
+    return evidence.solve(joined, rounds=rounds, start=start, **options)  # type: ignore[arg-type]
+
+
+def _model(
+    rows: AdditiveRows, problem: JointProblem, result: JointResult, columns: list[PairColumn], n_iter: int
+) -> JointModel:
+    basis, n_problems = problem.basis, result.theta.shape[1]
+    W = np.array(weights_in(basis.weights(result.theta), (n_problems, rows.data.n_columns, rows.pair.width)))
+    intercepts, tables = result.intercepts.copy(), []
+    if basis.pairs is not None:
+        theta = result.theta[basis.n_row_unknowns :]
+        for (a, b), table in zip(basis.pairs.axes, basis.pairs.tables(theta), strict=True):
+            sides = columns[basis.pairs.columns[a]], columns[basis.pairs.columns[b]]
+            weight = _joint_share(basis.pairs, a, b, problem.loss.cost)
+            split = purified(table, weight, (sides[0].axis.is_number, sides[1].axis.is_number))
+            for side, effect in zip(sides, split.effects, strict=True):
+                _add_effect(W, rows, side, effect)
+            intercepts += split.constant
+            tables.append(PairTable((sides[0].column, sides[1].column), (sides[0].axis, sides[1].axis), split.values))
+    return JointModel(W, intercepts, tuple(tables), _column_weights(rows, problem), result, n_iter)
+
+
+def _joint_share(pairs: PairBasis, a: int, b: int, cost: Array) -> Array:
+    """The share of the rows at each two places, to the nearest."""
+    places = []
+    for axis in (a, b):
+        codes = pairs.codes[:, axis].astype(np.int64)
+        steps = int(pairs.steps[axis])
+        places.append(np.where(codes == NO_PLACE, -1, (codes + steps // 2) // steps))
+    known = (places[0] >= 0) & (places[1] >= 0)
+    sizes = int(pairs.n_points[a]), int(pairs.n_points[b])
+    cell = places[0][known] * sizes[1] + places[1][known]
+    return np.bincount(cell, cost[known], sizes[0] * sizes[1]).reshape(sizes)
+
+
+def _add_effect(W: Floats, rows: AdditiveRows, side: PairColumn, effect: Array) -> None:
+    """Add what a table says of one column alone to its curve, or to the weights of its levels."""
+    if not side.axis.is_number:
+        W[:, side.solver_columns, -1] += effect.T
+        return
+    assert rows.pair.grid is not None
+    values = rows.pair.grid.values
+    knots = values[:: (values.size - 1) // (rows.pair.width - 1)]
+    for p, column in enumerate(effect.T):
+        W[p, side.column] += np.interp(knots, knots[side.slots], column)
+
+
+def _column_weights(rows: AdditiveRows, problem: JointProblem) -> Array:
+    """v of each input column; of a column that is no number, that of its term."""
+    out = np.ones(rows.encoder.n_features)
+    curves = problem.basis.curves
+    numbers = curves[curves < out.size]
+    out[numbers] = problem.group_weights[: numbers.size]
+    terms = [term for term in rows.encoder.terms if isinstance(term, TableTerm)]
+    for term, weight in zip(terms, problem.group_weights[curves.size :], strict=False):
+        if term.kind == "category":
+            out[term.columns[0]] = weight
+    return out
