@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 import operator
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import numpy as np
@@ -15,6 +16,7 @@ from .array_types import Array, Floats, Indices, Labels, Matrix, MatrixLike
 from .encoding import EncodedData, Encoder, TableTerm
 from .encoding.terms import column_values
 from .native import decision, native_table, slots_of, weights_in
+from .pair_functions import PairFunction
 from .sklearn_compat import check_feature_names
 from .sources import row_blocks, sources, with_own_indices
 from .tables import Table
@@ -28,7 +30,8 @@ class ShapeFunctions:
 
     `weights` is W, (n_problems, n_columns, width), with a row for each solver column; with the `encoder` and the
     method's read `table` φ, a cell adds φ(code) · W of its column. f_j is the sum of the terms that read feature j.
-    `feature_names_in_` are the names of the columns that the model was fitted on, None if they had none.
+    `feature_names_in_` are the names of the columns that the model was fitted on, None if they had none. `pairs` are
+    the tables of pairs of features.
     """
 
     encoder: Encoder
@@ -36,6 +39,7 @@ class ShapeFunctions:
     weights: Floats
     intercepts: Array
     feature_names_in_: Labels | None = None
+    pairs: tuple[PairFunction, ...] = ()
     _slots: Floats = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -52,6 +56,7 @@ class ShapeFunctions:
         shapes = cls.__new__(cls)
         weights = weights_in(slots, shape)
         shapes.__dict__.update(encoder=encoder, table=table, weights=weights, intercepts=intercepts, _slots=slots)
+        shapes.__dict__["pairs"] = ()
         return shapes
 
     def with_names(self, names: Labels | None) -> ShapeFunctions:
@@ -75,7 +80,7 @@ class ShapeFunctions:
         return {key: value for key, value in self.__dict__.items() if key != "_slots"}
 
     def __setstate__(self, state: dict[str, object]) -> None:
-        self.__dict__.update(state)
+        self.__dict__.update({"pairs": ()} | state)
         self.__post_init__()
 
     @property
@@ -91,7 +96,12 @@ class ShapeFunctions:
     @property
     def n_functions(self) -> int:
         """Curves, one for each feature, and tables of pairs of features, which come after them."""
-        return len(self.encoder.functions)
+        return len(self.functions)
+
+    @property
+    def functions(self) -> Sequence[tuple[int, ...]]:
+        """The columns that each function reads: every single one, then pairs."""
+        return [*self.encoder.functions, *(pair.columns for pair in self.pairs)]
 
     @property
     def nbytes(self) -> int:
@@ -99,13 +109,22 @@ class ShapeFunctions:
         learnt = [self.encoder.offsets, self.encoder.factors, self.encoder.edges, self.encoder.levels]
         axes = (axis for term in self.encoder.terms if isinstance(term, TableTerm) for axis in term.axes)
         learnt += [axis.points for axis in axes]
+        learnt += [pair.values for pair in self.pairs]
         return self.weights.nbytes + self.intercepts.nbytes + sum(array.nbytes for array in learnt)
 
     def decision(self, X: Matrix | EncodedData, n_threads: int = 1) -> Array:
         """f(x) of every row and problem. Rows (validated CSR or array) are encoded in blocks, and no codes are kept.
 
-        X may also be rows that the model's encoder has encoded.
+        X may also be rows that the model's encoder has encoded, unless there are pairs.
         """
+        if self.pairs and isinstance(X, EncodedData):
+            raise ValueError("decision: a model with pairs of features takes values, not codes.")
+        out = self._sum_of_curves(X, n_threads)
+        for pair in self.pairs if not isinstance(X, EncodedData) else ():
+            out += pair.evaluate(column_values(X, pair.columns))
+        return out
+
+    def _sum_of_curves(self, X: Matrix | EncodedData, n_threads: int) -> Array:
         slots, intercepts = self._slots, np.ascontiguousarray(self.intercepts, dtype=np.float64)
         if isinstance(X, EncodedData):
             payload = self.encoder.payload
@@ -128,7 +147,7 @@ class ShapeFunctions:
         From n_features on, a pair of features has the number; `values` is then (n_values, 2).
         """
         k = self._number(feature)
-        columns = self.encoder.functions[k]
+        columns = self.functions[k]
         if len(columns) == 1:
             self._check_column(k, values)
         rows = np.asarray(values, dtype=np.float64)
@@ -138,6 +157,8 @@ class ShapeFunctions:
         rows = rows.reshape(-1, len(columns))
         if np.isinf(rows).any() or (np.isnan(rows).any() and not np.isin(columns, self.encoder.nan_columns).any()):
             raise ValueError("evaluate: values must be finite; got NaN or infinity.")
+        if k >= len(self.encoder.functions):
+            return self.pairs[k - len(self.encoder.functions)].evaluate(rows)
         curve = np.zeros((len(rows), self.n_problems))
         if len(columns) == 1 and self.encoder.is_number[columns[0]]:
             known = ~np.isnan(rows[:, 0])
@@ -188,7 +209,7 @@ class ShapeFunctions:
         if columns.shape[1] != self.n_features:
             raise ValueError(f"importance: X has {columns.shape[1]} features, and the model {self.n_features}.")
         spread = np.empty((self.n_functions, self.n_problems))
-        for k, inputs in enumerate(self.encoder.functions):
+        for k, inputs in enumerate(self.functions):
             spread[k] = self.evaluate(k, column_values(columns, inputs)).std(axis=0)
         return spread
 

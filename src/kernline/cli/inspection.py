@@ -225,7 +225,7 @@ def _importance(svm: Model, curves: ShapeFunctions, X: Matrix, top: int) -> list
         parts = [str(names[j]) if names is not None else j for j in columns]
         return parts[0] if len(parts) == 1 else " and ".join(map(str, parts))
 
-    return [(named(curves.encoder.functions[k]), float(total[k])) for k in order]
+    return [(named(curves.functions[k]), float(total[k])) for k in order]
 
 
 def _listed(record: dict[str, object]) -> list[str]:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from numbers import Real
-from typing import ClassVar
+from numbers import Integral, Real
+from typing import ClassVar, Literal
 
 from numpy.typing import ArrayLike
 
@@ -15,6 +15,7 @@ from ..randomness import RandomState
 from ..sklearn_compat import Constraints, Interval, StrOptions, fit_context
 from .additive_base import AdditiveBase
 from .fitting import in_one_step
+from .joint_fit import Interactions
 from .labelled import AnyLabelled, labelled_or_encoded
 from .one_vs_rest import OneAgainstRest
 from .progress import runs_callbacks
@@ -90,23 +91,27 @@ class AdditiveSVC(OneAgainstRest[Matrix | EncodedData], AdditiveBase):
     True
     """
 
+    _auto_losses = ("log", "hinge")
+
     _parameter_constraints: ClassVar[Constraints] = {
         **AdditiveBase._parameter_constraints,
-        "C": [Interval(Real, 0.0, None, closed="neither")],
-        "loss": [StrOptions({"hinge", "squared_hinge"})],
+        "C": [StrOptions({"auto"}), Interval(Real, 0.0, None, closed="neither")],
+        "interactions": [StrOptions({"auto"}), Interval(Integral, 0, None, closed="left"), "array-like"],
+        "loss": [StrOptions({"auto", "hinge", "squared_hinge", "log"})],
         "class_weight": [dict, StrOptions({"balanced"}), None],
     }
 
     def __init__(
         self,
-        kernel: str | kernels.AdditiveKernel = "chi2",
+        kernel: str | kernels.AdditiveKernel = "auto",
         approximation: str | tables.Approximation = "hats",
         *,
-        C: float = 1.0,
+        C: float | str = "auto",
         gamma: float | str = "scale",
         p: float = -8.0,
-        loss: str = "hinge",
-        scale: Scale = "max",
+        loss: str = "auto",
+        scale: Scale | Literal["auto"] = "auto",
+        interactions: Interactions = 0,
         fit_intercept: bool = True,
         intercept_scaling: float | None = None,
         tol: float = 0.01,
@@ -134,6 +139,7 @@ class AdditiveSVC(OneAgainstRest[Matrix | EncodedData], AdditiveBase):
             verbose=verbose,
         )
         self.C = C
+        self.interactions = interactions
         self.class_weight = class_weight
 
     @fit_context(prefer_skip_nested_validation=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from numbers import Integral, Real
-from typing import ClassVar, cast
+from typing import ClassVar, Literal, cast
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -14,16 +14,22 @@ from ..array_types import Array, Matrix, MatrixLike
 from ..class_signs import costs
 from ..encoding import SCALES, EncodedData, Scale, TermSpec
 from ..randomness import RandomState, random_of, seed_from
+from ..pair_functions import PairFunction
 from ..shapes import ShapeFunctions
 from ..sklearn_compat import Constraints, Interval, Options, StrOptions, Tags
 from ..solvers import DualCD, SolveResult
 from ..threads import thread_count
 from ..training import AdditiveRows, AdditiveSettings, Intercept, encode
-from .progress import FitProgress
+from .choices import JOINT_LOSSES, Asked, Choice, choose
+from .joint_fit import Interactions, JointModel, JointSettings, checked_interactions, is_none, solve_results
+from .joint_fit import fit as fit_jointly
+from .progress import FitProgress, logger, show_log
 from .solving import Solved, solve_all
 from .training_data import AnyTrainingData
 
 Kernel = str | kernels.AdditiveKernel
+# The name of the one problem, where all are solved together.
+ALL_PROBLEMS = "all together"
 
 
 class AdditiveBase(Solved[Matrix | EncodedData]):
@@ -32,12 +38,15 @@ class AdditiveBase(Solved[Matrix | EncodedData]):
     A derived class checks X and y, and calls `_fit_to`.
     """
 
+    # What loss="auto" is for a table, and for other data.
+    _auto_losses: ClassVar[tuple[str, str]]
+
     _parameter_constraints: ClassVar[Constraints] = {
-        "kernel": [StrOptions(set(kernels.BY_NAME)), kernels.AdditiveKernel],
+        "kernel": [StrOptions({"auto", *kernels.BY_NAME}), kernels.AdditiveKernel],
         "approximation": [StrOptions(set(tables.BY_NAME)), tables.Approximation],
         "gamma": [StrOptions({"scale"}), Interval(Real, 0.0, None, closed="neither")],
         "p": [Interval(Real, None, 0.0, closed="both"), Options(Real, {-np.inf})],
-        "scale": [StrOptions(set(SCALES))],
+        "scale": [StrOptions({"auto", *SCALES})],
         "fit_intercept": ["boolean"],
         "intercept_scaling": [Interval(Real, 0.0, None, closed="neither"), None],
         "tol": [Interval(Real, 0.0, None, closed="neither")],
@@ -56,7 +65,7 @@ class AdditiveBase(Solved[Matrix | EncodedData]):
         gamma: float | str,
         p: float,
         loss: str,
-        scale: Scale,
+        scale: Scale | Literal["auto"],
         fit_intercept: bool,
         intercept_scaling: float | None,
         tol: float,
@@ -85,24 +94,102 @@ class AdditiveBase(Solved[Matrix | EncodedData]):
         with validation.kernel_hint(self.kernel, "NystromSVC (any kernel) or BudgetedSVC ('rbf')"):
             super()._validate_params()
 
-    def _fit_to(self, data: AnyTrainingData, C: float) -> None:
-        """Solve all problems for this C, and keep their curves."""
+    def _fit_to(self, data: AnyTrainingData, C: float | str) -> None:
+        """Choose what is left to choose, solve all problems, and keep their curves."""
         seed, n_threads = seed_from(random_of(self.random_state)), thread_count(self.n_jobs)
-        rows = self._rows(data, self._kernels()[0], seed)
-        cost = costs(C, data.weights)
+        choice = self._choice(data, C)
+        rows = self._rows(data, choice, seed)
+        self._keep_choice(choice)
+        if self._is_joint(choice, data):
+            self._fit_jointly(data, rows, choice, seed)
+            return
+        cost = costs(choice.C if choice.C is not None else 1.0, data.weights)
         progress = FitProgress(self, data.names, self.max_iter, int(self.verbose))
         results = solve_all(rows, data, cost, self._solver(seed), n_threads, progress)
         progress.end(self.tol)
         self._keep(data.in_units(results), rows)
 
-    def _rows(self, data: AnyTrainingData, kernel: Kernel, seed: int) -> AdditiveRows:
-        """The rows, encoded for a kernel."""
-        settings = AdditiveSettings(
-            kernel=kernels.get(kernel, self.p),
-            approximation=self.approximation,
+    def _choice(self, data: AnyTrainingData, C: float | str) -> Choice:
+        """The kernel, scale, loss and C of this fit."""
+        asked = Asked(
+            kernel=self._kernels()[0],
             scale=self.scale,
+            loss=self.loss,
+            C=C,
+            is_joint=self._may_be_joint(),
+            has_pairs=not is_none(self._interactions()),
+            losses=self._auto_losses,
+        )
+        choice = choose(asked, data, tuple(self._terms()), thread_count(self.n_jobs))
+        if self.verbose and "auto" in (asked.kernel, asked.scale, asked.loss, asked.C):
+            show_log()
+            logger.info("%s", choice.line)
+        return choice
+
+    def _keep_choice(self, choice: Choice) -> None:
+        self.kernel_, self.scale_, self.loss_ = choice.kernel, choice.scale, choice.loss
+        self.C_ = choice.C
+
+    def _interactions(self) -> Interactions:
+        return getattr(self, "interactions", 0)
+
+    def _may_be_joint(self) -> bool:
+        """Whether the tables and the solver leave it to the joint solver; the loss decides then."""
+        has_primal = self.approximation == "hats" or self._kernels()[0] == "linear"
+        return has_primal and self.solver == "auto"
+
+    def _is_joint(self, choice: Choice, data: AnyTrainingData) -> bool:
+        """Whether all problems are solved together."""
+        is_joint = self._may_be_joint() and choice.loss in JOINT_LOSSES
+        if not is_joint and not is_none(self._interactions()):
+            raise ValueError(
+                f"interactions={self._interactions()!r:.50} needs loss in {JOINT_LOSSES}, approximation='hats' and "
+                f"solver='auto'; got loss={choice.loss!r}, approximation={self.approximation!r}, "
+                f"solver={self.solver!r}."
+            )
+        return is_joint
+
+    def _fit_jointly(self, data: AnyTrainingData, rows: AdditiveRows, choice: Choice, seed: int) -> None:
+        progress = FitProgress(self, [ALL_PROBLEMS if data.n_problems > 1 else data.names[0]], self.max_iter, self.verbose)
+        watch = progress.problem(0)
+        by_evidence = choice.C is None
+        C = data.first_cost if by_evidence else choice.C
+        loss = data.joint_loss(costs(C, data.weights))
+        settings = JointSettings(
+            tol=self.tol,
+            max_iter=self.max_iter,
+            seed=seed,
+            n_threads=thread_count(self.n_jobs),
+            by_evidence=by_evidence,
+            prior_scale=C if data.is_classification else 1.0,
+            has_intercept=self.fit_intercept,
+            interactions=checked_interactions(self._interactions(), validation.Names.of(self), rows),
+            recost=None if data.is_classification else data.recosted,
+        )
+        model = fit_jointly(rows, loss, settings, watch)
+        results = solve_results(model)
+        watch.end(results[0])
+        progress.end(self.tol)
+        self._keep(data.in_units(results), rows, data.pairs_in_units(model.pairs))
+        self._keep_joint(model)
+        self.C_ = model.C if by_evidence else choice.C
+
+    def _keep_joint(self, model: JointModel) -> None:
+        """How the one problem ended, and the weights by evidence."""
+        for name in ("n_iter_", "objective_", "dual_gap_"):
+            setattr(self, name, getattr(self, name)[:1])
+        self.history_ = self.history_[:1]
+        self.solver_ = "joint"
+        self.feature_weights_ = model.column_weights
+
+    def _rows(self, data: AnyTrainingData, choice: Choice, seed: int) -> AdditiveRows:
+        """The rows, encoded."""
+        settings = AdditiveSettings(
+            kernel=kernels.get(choice.kernel, self.p),
+            approximation=self.approximation,
+            scale=choice.scale,
             gamma=self.gamma,
-            loss=self._loss(),
+            loss=losses.get(choice.loss),
             intercept=Intercept(self.fit_intercept, self.intercept_scaling),
             terms=tuple(self._terms()),
             seed=seed,
@@ -111,18 +198,15 @@ class AdditiveBase(Solved[Matrix | EncodedData]):
         )
         return encode(data.X, settings, data.weight, validation.Names.of(self))
 
-    def _loss(self) -> losses.Loss:
-        return losses.get(self.loss)
-
     def _solver(self, seed: int) -> DualCD:
         return DualCD(self.tol, self.max_iter, seed, solver=self.solver)
 
-    def _keep(self, results: list[SolveResult], rows: AdditiveRows) -> None:
+    def _keep(self, results: list[SolveResult], rows: AdditiveRows, pairs: tuple[PairFunction, ...] = ()) -> None:
         self.gamma_ = rows.gamma
         self._keep_results(results)
         weights = np.stack([result.weights for result in results])
         names = getattr(self, "feature_names_in_", None)
-        self.shapes_ = ShapeFunctions(rows.encoder, rows.pair.read, weights, self.intercept_, names)
+        self.shapes_ = ShapeFunctions(rows.encoder, rows.pair.read, weights, self.intercept_, names, pairs)
 
     def _terms(self) -> Sequence[TermSpec]:
         """The terms to fit besides numbers."""
@@ -139,6 +223,7 @@ class AdditiveBase(Solved[Matrix | EncodedData]):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
+        # scale="auto" ranks what the kernel does not take.
         tags.input_tags.positive_only = self.scale == "max" and any(
             getattr(kernels.BY_NAME.get(kernel) if isinstance(kernel, str) else kernel, "nonnegative", False)
             for kernel in self._kernels()

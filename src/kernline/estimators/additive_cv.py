@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from numpy.typing import ArrayLike
 
@@ -69,13 +69,13 @@ class AdditiveSVCCV(AdditiveSearch, AdditiveSVC):
     """
 
     _parameter_constraints: ClassVar[Constraints] = {
-        **{name: rules for name, rules in AdditiveSVC._parameter_constraints.items() if name != "C"},
+        **{name: rules for name, rules in AdditiveSVC._parameter_constraints.items() if name not in ("C", "interactions")},
         **AdditiveSearch._search_constraints,
     }
 
     def __init__(
         self,
-        kernel: Kernel | Sequence[Kernel] = "chi2",
+        kernel: Kernel | Sequence[Kernel] = "auto",
         approximation: str | tables.Approximation = "hats",
         *,
         Cs: int | ArrayLike = 10,
@@ -84,7 +84,7 @@ class AdditiveSVCCV(AdditiveSearch, AdditiveSVC):
         gamma: float | str = "scale",
         p: float = -8.0,
         loss: str = "hinge",
-        scale: Scale = "max",
+        scale: Scale | Literal["auto"] = "auto",
         fit_intercept: bool = True,
         intercept_scaling: float | None = None,
         tol: float = 0.01,

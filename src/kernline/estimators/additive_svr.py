@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from numbers import Real
-from typing import ClassVar
+from numbers import Integral, Real
+from typing import ClassVar, Literal
 
 from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
@@ -15,6 +15,7 @@ from ..randomness import RandomState
 from ..sklearn_compat import Constraints, Interval, StrOptions, Tags, fit_context
 from .additive_base import AdditiveBase
 from .fitting import in_one_step
+from .joint_fit import Interactions
 from .measured import AnyMeasured, Goal, measured_or_encoded
 from .one_vs_rest import one_column_flat
 from .progress import runs_callbacks
@@ -63,24 +64,28 @@ class AdditiveSVR(RegressorMixin, AdditiveBase):
     True
     """
 
+    _auto_losses = ("squared_error", "squared_error")
+
     _parameter_constraints: ClassVar[Constraints] = {
         **AdditiveBase._parameter_constraints,
-        "C": [Interval(Real, 0.0, None, closed="neither")],
+        "C": [StrOptions({"auto"}), Interval(Real, 0.0, None, closed="neither")],
+        "interactions": [StrOptions({"auto"}), Interval(Integral, 0, None, closed="left"), "array-like"],
         "epsilon": [StrOptions({"scale"}), Interval(Real, 0.0, None, closed="left")],
         "loss": [StrOptions({"epsilon_insensitive", "squared_epsilon_insensitive", "squared_error"})],
     }
 
     def __init__(
         self,
-        kernel: str | kernels.AdditiveKernel = "chi2",
+        kernel: str | kernels.AdditiveKernel = "auto",
         approximation: str | tables.Approximation = "hats",
         *,
-        C: float = 1.0,
+        C: float | str = "auto",
         epsilon: float | str = "scale",
         gamma: float | str = "scale",
         p: float = -8.0,
         loss: str = "squared_error",
-        scale: Scale = "max",
+        scale: Scale | Literal["auto"] = "auto",
+        interactions: Interactions = 0,
         fit_intercept: bool = True,
         intercept_scaling: float | None = None,
         tol: float = 0.01,
@@ -107,6 +112,7 @@ class AdditiveSVR(RegressorMixin, AdditiveBase):
             verbose=verbose,
         )
         self.C = C
+        self.interactions = interactions
         self.epsilon = epsilon
 
     @fit_context(prefer_skip_nested_validation=True)

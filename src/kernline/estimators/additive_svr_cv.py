@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from numpy.typing import ArrayLike
 
@@ -62,13 +62,13 @@ class AdditiveSVRCV(AdditiveSearch, AdditiveSVR):
     """
 
     _parameter_constraints: ClassVar[Constraints] = {
-        **{name: rules for name, rules in AdditiveSVR._parameter_constraints.items() if name != "C"},
+        **{name: rules for name, rules in AdditiveSVR._parameter_constraints.items() if name not in ("C", "interactions")},
         **AdditiveSearch._search_constraints,
     }
 
     def __init__(
         self,
-        kernel: Kernel | Sequence[Kernel] = "chi2",
+        kernel: Kernel | Sequence[Kernel] = "auto",
         approximation: str | tables.Approximation = "hats",
         *,
         Cs: int | ArrayLike = 10,
@@ -78,7 +78,7 @@ class AdditiveSVRCV(AdditiveSearch, AdditiveSVR):
         gamma: float | str = "scale",
         p: float = -8.0,
         loss: str = "squared_error",
-        scale: Scale = "max",
+        scale: Scale | Literal["auto"] = "auto",
         fit_intercept: bool = True,
         intercept_scaling: float | None = None,
         tol: float = 0.01,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from .. import kernels, tables
+from .. import kernels
 from ..array_types import is_sparse
 from ..encoding import ColumnRange, EncodedData, Scale, TermSpec
 from ..encoding.terms import replaced_columns
@@ -12,6 +12,9 @@ from ..encoding.units import Units, units_of
 from .training_data import AnyTrainingData
 
 Kernel = str | kernels.AdditiveKernel
+
+# Losses that the joint solver takes, and whose C the evidence can decide.
+JOINT_LOSSES = ("log", "squared_error")
 
 # A dense X of at most so many columns is a table; wider ones are images, histograms and the like.
 MOST_COLUMNS = 200
@@ -39,17 +42,15 @@ class Choice:
 
 @dataclass(frozen=True)
 class Asked:
-    """The parameters as they were given; those that may be "auto"."""
+    """The parameters as they were given, those that may be "auto"."""
 
     kernel: Kernel
     scale: str
     loss: str
     C: float | str
-    approximation: str | tables.Approximation
-    by_evidence: bool  # whether the solver can weigh by evidence
-    joint_losses: tuple[str, ...]  # those that can be weighed
-    table_loss: str  # what "auto" is for tables, and for others
-    other_loss: str
+    is_joint: bool  # whether tables and solver allow for the joint solver, and with it evidence
+    has_pairs: bool
+    losses: tuple[str, str]  # what "auto" is for a table, and for other data
 
 
 def choose(asked: Asked, data: AnyTrainingData, terms: tuple[TermSpec, ...], n_threads: int) -> Choice:
@@ -62,12 +63,12 @@ def choose(asked: Asked, data: AnyTrainingData, terms: tuple[TermSpec, ...], n_t
         kernel = "intersection" if scale == "rank" else "linear" if has_negative and scale == "max" else "chi2"
     loss = asked.loss
     if loss == "auto":
-        loss = asked.table_loss if is_table and not names_kernel else asked.other_loss
+        loss = asked.losses[0 if asked.has_pairs or (is_table and not names_kernel) else 1]
     if asked.C != "auto":
         C: float | None = float(asked.C)
-    elif loss in asked.joint_losses and asked.by_evidence:
+    elif loss in JOINT_LOSSES and asked.is_joint:
         C = None
-    elif loss in asked.joint_losses:
+    elif loss == "log":
         C = _C_OF_LOG
     else:
         C = _C_OF_RANKS if scale == "rank" else _C_OF_VALUES

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from numbers import Integral
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,14 +15,15 @@ from ..encoding.pair_axes import NO_PLACE, STEPS, PairColumn, pair_columns, plac
 from ..encoding.terms import TableTerm
 from ..joint_losses import JointLoss
 from ..native import weights_in
-from ..pair_tables import PairTable, purified
-from ..solvers import evidence
+from ..pair_functions import PairFunction, purified
+from ..solvers import SolveResult, evidence
 from ..solvers.basis import Basis
 from ..solvers.joint import JointProblem, JointResult
 from ..solvers.pair_basis import PairBasis
 from ..solvers.pair_selection import best_pairs
 from ..threads import one_blas_thread
 from ..training import AdditiveRows
+from ..validation import Names
 from .progress import ProblemProgress
 
 # Rounds of evidence, and the weight of a pair before them: a table has more unknowns than a curve, and needs more proof.
@@ -55,10 +57,60 @@ class JointModel:
 
     weights: Floats
     intercepts: Array
-    pairs: tuple[PairTable, ...]
+    pairs: tuple[PairFunction, ...]
     column_weights: Array  # v of each input column, 1 without evidence
     result: JointResult
     n_iter: int
+    C: float  # mean cost
+
+
+def is_none(interactions: Interactions) -> bool:
+    """Whether no pairs are asked for."""
+    return not isinstance(interactions, str) and (
+        interactions == 0 if isinstance(interactions, Integral) else len(interactions) == 0  # type: ignore[arg-type]
+    )
+
+
+def checked_interactions(interactions: Interactions, names: Names, rows: AdditiveRows) -> Interactions:
+    """Pairs as numbers of columns; a pair of a column with itself, twice the same, or of no such column is refused."""
+    if isinstance(interactions, str):
+        return interactions
+    if isinstance(interactions, Integral):
+        return int(interactions)
+    known = {str(name): j for j, name in enumerate(names.columns)} if names.columns is not None else {}
+    pairs: list[tuple[int, int]] = []
+    for given in interactions:
+        pair = tuple(known.get(one, one) if isinstance(one, str) else one for one in given)
+        inside = all(isinstance(j, Integral) and 0 <= j < rows.encoder.n_features for j in pair)
+        if len(pair) != 2 or not inside or pair[0] == pair[1]:
+            raise ValueError(
+                f"interactions: {tuple(given)!r} is not a pair of two different columns. Pass pairs of names or of "
+                f"numbers from 0 to {rows.encoder.n_features - 1}."
+            )
+        ordered = (int(min(pair)), int(max(pair)))
+        if ordered in pairs:
+            raise ValueError(f"interactions: the pair {tuple(given)!r} is given twice.")
+        pairs.append(ordered)
+    return pairs
+
+
+def solve_results(model: JointModel) -> list[SolveResult]:
+    """The solution as one result per problem; they share the objective and the certificate."""
+    result = model.result
+    return [
+        SolveResult(
+            beta=np.empty(0),
+            weights=weights,
+            intercept=float(intercept),
+            n_iter=model.n_iter,
+            primal=result.primal,
+            gap=result.gap,
+            converged=result.converged,
+            history=result.history,
+            stopped=result.stopped,
+        )
+        for weights, intercept in zip(model.weights, model.intercepts, strict=True)
+    ]
 
 
 @one_blas_thread
@@ -165,8 +217,10 @@ def _model(
             for side, effect in zip(sides, split.effects, strict=True):
                 _add_effect(W, rows, side, effect)
             intercepts += split.constant
-            tables.append(PairTable((sides[0].column, sides[1].column), (sides[0].axis, sides[1].axis), split.values))
-    return JointModel(W, intercepts, tuple(tables), _column_weights(rows, problem), result, n_iter)
+            tables.append(PairFunction((sides[0].column, sides[1].column), (sides[0].axis, sides[1].axis), split.values))
+    return JointModel(
+        W, intercepts, tuple(tables), _column_weights(rows, problem), result, n_iter, float(problem.loss.cost.mean())
+    )
 
 
 def _joint_share(pairs: PairBasis, a: int, b: int, cost: Array) -> Array:

@@ -14,8 +14,13 @@ from .. import validation
 from ..array_types import Array, Floats, Indices, Labels, Matrix, MatrixLike
 from ..class_signs import ClassWeight, one_against_rest, row_weights
 from ..encoding import EncodedData, TermSpec
+from ..joint_losses import JointLoss, Separate, Softmax
+from ..losses import Logistic
 from .held_out import HeldOutClassifier
 from .training_data import RowsT, TrainingData
+
+
+LOGISTIC = Logistic()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -25,6 +30,12 @@ class Labelled(TrainingData[RowsT]):
     is_classification: ClassVar[bool] = True
     classes: Labels
     number: Indices  # of each row's class
+
+    def joint_loss(self, cost: Array) -> JointLoss:
+        """Softmax; of two classes, the logistic loss."""
+        if self.classes.size == 2:
+            return Separate(LOGISTIC, self.targets[0][:][:, None], cost)
+        return Softmax(self.number, self.classes.size, cost)
 
     def held_out(self, values: Floats) -> HeldOutClassifier:
         """The classifier of these scores."""

@@ -19,12 +19,16 @@ from .. import validation
 from ..array_types import Array, Floats, Matrix, MatrixLike
 from ..class_signs import LARGEST
 from ..encoding import EncodedData, TermSpec
+from ..joint_losses import JointLoss, Separate
 from ..losses import Loss, SquaredError
+from ..pair_functions import PairFunction
 from ..solvers import Problem, SolveResult
 from ..training import TrainingRows
 from .held_out import HeldOutRegressor
 from .training_data import RowsT, TrainingData
 
+# The least variance of errors that is believed, of a variance of 1 in y.
+_LEAST_NOISE = 1e-6
 # epsilon="scale", in standard deviations of y.
 _EPSILON = 0.1
 # The spreads of y that float32 weights hold with room for their own magnitude. The curves of others stay in units of
@@ -111,6 +115,27 @@ class Measured(TrainingData[RowsT]):
     def in_units(self, results: list[SolveResult]) -> list[SolveResult]:
         """Solutions in the units of the curves."""
         return [output.in_unit(result) for output, result in zip(self.outputs, results, strict=True)]
+
+    @property
+    def first_cost(self) -> float:
+        """1 / 2σ² for curves that leave a fifth of the variance."""
+        return 2.5
+
+    def joint_loss(self, cost: Array) -> JointLoss:
+        """The squared errors of all outputs, for t."""
+        return Separate(SquaredError(), np.column_stack(self.targets), cost)
+
+    def recosted(self, F: Array, determined: float) -> JointLoss:
+        """With c = w / 2σ², where σ² is the mean square of the errors."""
+        squares = np.square(np.column_stack(self.targets) - F).mean(axis=1)
+        left = max(float(self.weights.sum()) - determined, 0.05 * float(self.weights.sum()))
+        variance = float(np.clip(self.weights @ squares / left, _LEAST_NOISE, 1.0))
+        return self.joint_loss(0.5 / variance * self.weights)
+
+    def pairs_in_units(self, pairs: tuple[PairFunction, ...]) -> tuple[PairFunction, ...]:
+        """Tables in the units of the curves."""
+        factors = np.array([output.spread / output.unit for output in self.outputs])
+        return tuple(replace(pair, values=pair.values * factors) for pair in pairs)
 
     def held_out(self, values: Floats) -> HeldOutRegressor:
         """The regressor of these t, in the unit of y."""

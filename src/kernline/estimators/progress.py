@@ -25,7 +25,7 @@ def runs_callbacks(fit: FitT) -> FitT:
     return with_callbacks(fit) if with_callbacks is not None else fit
 
 
-def _show_log() -> None:
+def show_log() -> None:
     """Make `verbose` visible for those who have not set up logging; what they have set up is left alone."""
     if not logger.handlers and not logging.getLogger().handlers:
         handler = logging.StreamHandler()
@@ -59,7 +59,7 @@ class FitProgress:
             self.context = estimator._init_callback_context(max_subtasks=len(names), sequential_subtasks=False)
             self.context.call_on_fit_task_begin(estimator=estimator)
         if verbose:
-            _show_log()
+            show_log()
 
     def problem(self, index: int) -> ProblemProgress:
         """Begin problem number `index`."""

@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from ..array_types import Array, Floats, Labels, Matrix
 from ..encoding import EncodedData
+from ..joint_losses import JointLoss
+from ..pair_functions import PairFunction
 from ..solvers import Problem, SolveResult, Targets
 from ..training import TrainingRows
 
@@ -47,6 +49,23 @@ class TrainingData(ABC, Generic[RowsT]):
     def in_units(self, results: list[SolveResult]) -> list[SolveResult]:
         """The solutions in the unit of y, if the targets are not."""
         return results
+
+    @property
+    def first_cost(self) -> float:
+        """C before the evidence has been heard: for log loss it is a scale of the curves, else 1 / 2σ²."""
+        return 30.0
+
+    @abstractmethod
+    def joint_loss(self, cost: Array) -> JointLoss:
+        """The smooth loss of all problems together."""
+
+    def recosted(self, F: Array, determined: float) -> JointLoss:
+        """The joint loss with the noise that values F leave, if so many unknowns were fitted."""
+        raise NotImplementedError
+
+    def pairs_in_units(self, pairs: tuple[PairFunction, ...]) -> tuple[PairFunction, ...]:
+        """Tables of pairs in the unit of y, if the targets are not."""
+        return pairs
 
     @abstractmethod
     def held_out(self, values: Floats) -> HeldOutClassifier | HeldOutRegressor:

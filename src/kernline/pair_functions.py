@@ -1,4 +1,4 @@
-"""PairTable: the fitted function of two columns, f_ab(x_a, x_b), bilinear between the points of two axes.
+"""PairFunction: the fitted function of two columns, f_ab(x_a, x_b), bilinear between the points of two axes.
 
 A table is *purified*: over the training rows, its mean along either axis is zero, so that it holds only what the two
 columns say together, and the curves all that one says alone (Lengerich et al., AISTATS 2020). What is taken from the
@@ -19,7 +19,7 @@ _SMALL = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
-class PairTable:
+class PairFunction:
     """`values` are at the places of two `columns`, (size_a + 1, size_b + 1, n_problems), the last for all else."""
 
     columns: tuple[int, int]
