@@ -5,12 +5,15 @@ from __future__ import annotations
 from numbers import Integral, Real
 from typing import ClassVar, Literal
 
+import numpy as np
 from numpy.typing import ArrayLike
+from scipy.special import expit
 
 from .. import kernels, tables
 from ..array_types import Matrix, MatrixLike
 from ..class_signs import ClassWeight
 from ..encoding import EncodedData, Scale
+from ..joint_losses import probabilities
 from ..randomness import RandomState
 from ..sklearn_compat import Constraints, Interval, StrOptions, fit_context
 from .additive_base import AdditiveBase
@@ -18,6 +21,7 @@ from .fitting import in_one_step
 from .joint_fit import Interactions
 from .labelled import AnyLabelled, labelled_or_encoded
 from .one_vs_rest import OneAgainstRest
+from .probabilities import probabilities_of_log_loss
 from .progress import runs_callbacks
 
 
@@ -155,6 +159,23 @@ class AdditiveSVC(OneAgainstRest[Matrix | EncodedData], AdditiveBase):
         self._fit_to(data, self.C)
         self.classes_ = data.classes
         return self
+
+    @probabilities_of_log_loss
+    def predict_proba(self, X: MatrixLike | EncodedData) -> Array:
+        """The probability of each class, (n_samples, n_classes), for loss="log"."""
+        scores = self._scores(self._check_new(X))
+        if scores.shape[1] == 1:
+            return probabilities(np.concatenate([np.zeros_like(scores), scores], axis=1))
+        if self.solver_ == "joint":
+            return probabilities(scores)
+        each = expit(scores)  # one class against the rest
+        return each / each.sum(axis=1, keepdims=True)
+
+    @probabilities_of_log_loss
+    def predict_log_proba(self, X: MatrixLike | EncodedData) -> Array:
+        """The logarithm of `predict_proba`."""
+        with np.errstate(divide="ignore"):
+            return np.log(self.predict_proba(X))
 
     def _labelled(self, X: MatrixLike | EncodedData, y: ArrayLike, sample_weight: ArrayLike | None) -> AnyLabelled:
         return labelled_or_encoded(self, X, y, sample_weight, self.class_weight, self._terms())

@@ -1,0 +1,34 @@
+"""Methods that exist for loss="log" only; without it, the error says what to do instead."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import update_wrapper
+from types import MethodType
+from typing import Any, Generic, TypeVar
+
+MethodT = TypeVar("MethodT", bound=Callable[..., Any])
+
+
+class probabilities_of_log_loss(Generic[MethodT]):  # noqa: N801, a decorator
+    """Decorate a method of a classifier. With another loss, hasattr is False, as scikit-learn's meta-estimators expect.
+
+    With loss="auto" the method exists until a fit has chosen another loss.
+    """
+
+    def __init__(self, method: MethodT) -> None:
+        self.method = method
+        update_wrapper(self, method)  # type: ignore[arg-type]
+
+    def __get__(self, model: Any, owner: type | None = None) -> Any:
+        if model is None:
+            return self.method
+        loss = getattr(model, "loss_", model.loss)
+        if loss not in ("auto", "log"):
+            name = type(model).__name__
+            raise AttributeError(
+                f"{name} has no {self.method.__name__} with loss={loss!r}, whose scores are not probabilities. Pass "
+                f"loss='log', or calibrate the scores: CalibratedClassifierCV({name}(loss={loss!r})).fit(X, y), from "
+                "sklearn.calibration."
+            )
+        return MethodType(self.method, model)
