@@ -108,7 +108,7 @@ def check_encoded(
     labels: Labels = check_numbers(estimator, y) if numbers else column_or_1d(y, warn=True)
     check_consistent_length(data, labels)
     if not numbers:
-        check_classification_targets(labels)
+        check_label_type(labels)
     estimator.n_features_in_ = data.encoder.n_features
     vars(estimator).pop("feature_names_in_", None)  # of a former fit
     weight, kept = _checked_weight(sample_weight, data)
@@ -250,8 +250,18 @@ def validated_with_labels(
 ) -> tuple[Matrix, Labels]:
     """As `validated`, with class labels y."""
     rows, labels = validate_data(estimator, _own_rows(estimator, X), y, **_OPTIONS | options)
-    check_classification_targets(labels)
+    check_label_type(labels)
     return canonical(rows), labels
+
+
+def check_label_type(y: Labels) -> None:
+    """Refuse numbers that are no class labels."""
+    try:
+        check_classification_targets(y)
+    except ValueError:
+        if y.dtype.kind != "f":
+            raise
+        raise ValueError("Unknown label type: continuous. y looks like numbers to predict: use AdditiveSVR.") from None
 
 
 def validated_with_numbers(
@@ -359,7 +369,7 @@ def ask_about_many_classes(classes: Labels, n_rows: int) -> None:
     if classes.size > max(_MANY_CLASSES, n_rows // 10):
         warnings.warn(
             f"y has {classes.size:,} distinct values in {n_rows:,} rows, and each becomes a class with a problem of "
-            "its own. Is y an identifier, or a number to predict, for AdditiveSVR?",
+            "its own. Is it an identifier? If it is a number to predict, use AdditiveSVR.",
             UserWarning,
             stacklevel=level_of_caller(),
         )

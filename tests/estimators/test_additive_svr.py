@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn import config_context
 from sklearn.base import clone
 from sklearn.datasets import load_diabetes, make_friedman1
 from sklearn.exceptions import ConvergenceWarning, DataConversionWarning
@@ -216,6 +217,15 @@ class TestInScikitLearn:
         model = AdditiveSVR(scale="rank").fit(X, y)
         assert_array_equal(model.feature_names_in_, X.columns)
         assert_array_equal(model.shapes_.feature_names_in_, X.columns)
+
+    def test_weights_are_routed(self, counts):
+        X, y, _ = counts
+        weight = np.arange(len(y)) % 3 + 0.5
+        with config_context(enable_metadata_routing=True):
+            step = AdditiveSVR(scale="minmax").set_fit_request(sample_weight=True)
+            model = make_pipeline(MinMaxScaler(), step).fit(X, y, sample_weight=weight)
+        expected = AdditiveSVR(scale="minmax").fit(MinMaxScaler().fit_transform(X), y, weight)
+        assert_array_equal(model.predict(X), expected.predict(MinMaxScaler().fit_transform(X)))
 
     def test_sparse_and_dense_agree(self, counts):
         X, y, _ = counts

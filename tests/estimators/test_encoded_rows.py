@@ -6,10 +6,11 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.base import clone
 from sklearn.datasets import dump_svmlight_file
 
 import kernline
-from kernline import AdditiveSVC, AdditiveSVCCV, BudgetedSVC, NystromSVC
+from kernline import AdditiveSVC, AdditiveSVCCV, AdditiveSVR, AdditiveSVRCV, BudgetedSVC, NystromSVC
 
 METHODS = {
     "hats": {},
@@ -53,6 +54,19 @@ def test_fit_and_predict_as_on_the_values(data, params, layout):
     assert_allclose(again.decision_function(encoded.X), model.decision_function(X), atol=1e-5)
     assert_array_equal(again.predict(X), model.predict(X))
     assert again.n_features_in_ == 64
+
+
+@BY_METHOD
+def test_regressors(data, params):
+    X, y = data[0], data[0][:, 20:24].sum(axis=1)
+    for model in (AdditiveSVR(**params), AdditiveSVRCV(Cs=[0.1, 1.0], cv=2, **params)):
+        model.fit(X, y)
+        encoded = read(X, y, model.shapes_.encoder)
+        again = clone(model).fit(encoded.X, encoded.y)
+        assert_allclose(again.predict(encoded.X), model.predict(X), atol=1e-3 * y.std())
+        assert_allclose(again.predict(X), model.predict(X), atol=1e-3 * y.std())
+    with pytest.raises(ValueError, match="inconsistent numbers of samples"):
+        AdditiveSVR(**params).fit(encoded.X, y[:-1])
 
 
 @BY_LAYOUT

@@ -14,7 +14,7 @@ import threadpoolctl
 from sklearn.base import clone
 
 import kernline
-from kernline import AdditiveSVC, AdditiveSVCCV, BudgetedSVC, NystromSVC, threads
+from kernline import AdditiveSVC, AdditiveSVCCV, AdditiveSVR, AdditiveSVRCV, BudgetedSVC, NystromSVC, threads
 from kernline.estimators import fitting
 from kernline.feature_maps import AdditiveKernelMap, NystromMap
 
@@ -62,8 +62,8 @@ def blas_threads():
 
 
 def output(model, X):
-    result = model.transform(X) if hasattr(model, "transform") else model.decision_function(X)
-    return np.asarray(result)
+    methods = [getattr(model, name, None) for name in ("transform", "decision_function", "predict")]
+    return np.asarray(next(method for method in methods if method)(X))
 
 
 def fit(model):
@@ -82,6 +82,8 @@ def partial_fit(model):
 CASES = {
     "AdditiveSVC": (AdditiveSVC(max_iter=2), fit),
     "AdditiveSVCCV": (AdditiveSVCCV(Cs=[1.0, 2.0], cv=2, max_iter=2), fit),
+    "AdditiveSVR": (AdditiveSVR(max_iter=2), fit),
+    "AdditiveSVRCV": (AdditiveSVRCV(Cs=[1.0, 2.0], cv=2, max_iter=2), fit),
     "NystromSVC": (NystromSVC(n_basis=4, max_iter=2), fit),
     "NystromSVC.choose": (NystromSVC(n_basis=4, max_iter=2), choose),
     "NystromSVC-blockwise": (NystromSVC(n_basis=4, max_iter=2, store_features=False), fit),

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 from sklearn.base import clone
 from sklearn.datasets import load_digits
 
-from kernline import AdditiveSVC, AdditiveSVCCV, BudgetedSVC, NystromSVC
+from kernline import AdditiveSVC, AdditiveSVCCV, AdditiveSVR, BudgetedSVC, NystromSVC
 from kernline.feature_maps import AdditiveKernelMap, NystromMap
 
 X, Y = load_digits(return_X_y=True)
@@ -98,7 +98,9 @@ def test_sparse_is_dense(name):
 
 
 @pytest.mark.filterwarnings("ignore:the matrix subclass")
-@pytest.mark.parametrize("estimator", [AdditiveSVC(), AdditiveSVCCV(), NystromSVC(), BudgetedSVC(), NystromMap()])
+@pytest.mark.parametrize(
+    "estimator", [AdditiveSVC(), AdditiveSVCCV(), AdditiveSVR(), NystromSVC(), BudgetedSVC(), NystromMap()]
+)
 def test_matrices_are_refused(estimator):
     """As scikit-learn does: their products and slices are others than those of arrays."""
     fitted = clone(estimator).fit(X, Y)

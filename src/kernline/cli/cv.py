@@ -38,7 +38,7 @@ def cv(
     *,
     options: mod.ModelOptions,
     scoring: Annotated[
-        str | None, typer.Option("--scoring", help="Name of a scikit-learn scorer. Default: accuracy.")
+        str | None, typer.Option("--scoring", help="Name of a scikit-learn scorer. Default: accuracy, or R².")
     ] = None,
     seed: mod.Seed = 0,
     force: opt.Force = False,
@@ -52,11 +52,13 @@ def cv(
     kernline cv -v 5 -c 1 data.svm
     kernline cv data.svm best.kern -t chi2 -t intersection -c 0.1 -c 1 -c 10
     kernline cv data.svm best.kern -t rbf
+    kernline cv houses.csv best.kern --target price --task regression --scale rank
     """
     with out.working():
         path = model_file(out, data, model, force) if model is not None else None
         names = [estimators.kernel_name(name) for name in kernel or []]
-        classes = {estimators.estimator_class(options.estimator, name) for name in names or [None]}
+        task = estimators.task_of(options)
+        classes = {estimators.estimator_class(options.estimator, name, task) for name in names or [None]}
         if len(classes) > 1:
             raise UsageError(
                 f"-t {' -t '.join(map(str, names))}: compare additive kernels, or give one landmark kernel, not both."
@@ -86,8 +88,9 @@ def search(
         found = searched.run(content)
     record, lines = found.record, found.lines
     if best_C:
-        percent = 100.0 * float(found.best["score"])
-        lines.append(f"Best C = {found.best['C']:g}  CV accuracy = {percent:g}%")
+        score = float(found.best["score"])
+        measure = f"R² = {score:.4f}" if searched.is_regression else f"accuracy = {100.0 * score:g}%"
+        lines.append(f"Best C = {found.best['C']:g}  CV {measure}")
     if path is not None:
         save_model(searched.model, content, path)
         record["model"] = str(path)
@@ -111,9 +114,10 @@ def searcher(
 
     Cs = sorted(set(costs)) if costs else None
     kernel = names if len(names) > 1 else names[0] if names else None
-    if cls is kernline.AdditiveSVC:
+    if cls in (kernline.AdditiveSVC, kernline.AdditiveSVR):
         given = given | {"kernel": kernel, "Cs": Cs, "cv": folds, "scoring": scoring}
-        return Search(estimators.build(kernline.AdditiveSVCCV, given, extra), Cs, folds, scoring)
+        searching = kernline.AdditiveSVCCV if cls is kernline.AdditiveSVC else kernline.AdditiveSVRCV
+        return Search(estimators.build(searching, given, extra), Cs, folds, scoring)
     if len(names) > 1:
         raise UsageError("cv takes one landmark kernel at a time.")
     return Search(estimators.build(cls, given | {"kernel": kernel}, extra), Cs, folds, scoring)

@@ -81,7 +81,12 @@ def as_options(text: str) -> str:
     """A message of the library in terms of the command line: --scale rank instead of scale='rank'."""
     for pattern, words in _PHRASES.items():
         text = re.sub(pattern, words, text)
-    return re.sub(r"(--\w+) (?=[,. ])", r"\1", text)
+    return as_command(re.sub(r"(--\w+) (?=[,. ])", r"\1", text))
+
+
+def as_command(text: str) -> str:
+    """A message of the library that names an estimator, in terms of the command line."""
+    return text.replace("use AdditiveSVR", "pass --task regression")
 
 
 def _code(error: Exception) -> ExitCode:

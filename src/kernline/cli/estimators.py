@@ -15,17 +15,27 @@ if TYPE_CHECKING:
 
     from ..array_types import Labels
     from ..estimators.additive import AdditiveSVC
+    from ..estimators.additive_svr import AdditiveSVR
     from ..estimators.budgeted import BudgetedSVC
     from ..estimators.nystrom import NystromSVC
 
-    SVM: TypeAlias = AdditiveSVC | NystromSVC | BudgetedSVC
+    SVM: TypeAlias = AdditiveSVC | AdditiveSVR | NystromSVC | BudgetedSVC
 
 _Estimator = TypeVar("_Estimator", bound="BaseEstimator")
 
 ESTIMATORS = ("additive", "nystrom", "budgeted")
 
+TASKS = ("classification", "regression")
 # LIBLINEAR's -s (loss and solver) and LIBSVM's -t (kernel).
-_SOLVERS = {"1": ("squared_hinge", "dual-cd"), "2": ("squared_hinge", "newton"), "3": ("hinge", "dual-cd")}
+_SOLVERS = {
+    "1": ("squared_hinge", "dual-cd"),
+    "2": ("squared_hinge", "newton"),
+    "3": ("hinge", "dual-cd"),
+    "11": ("squared_epsilon_insensitive", "newton"),
+    "12": ("squared_epsilon_insensitive", "dual-cd"),
+    "13": ("epsilon_insensitive", "dual-cd"),
+}
+_REGRESSION_LOSSES = ("squared_error", "epsilon_insensitive", "squared_epsilon_insensitive")
 _LARGEST_COST = 1024.0
 _KERNELS = {"0": "linear", "1": "poly", "2": "rbf", "3": "sigmoid"}
 _LANDMARK_KERNELS = ("rbf", "poly", "sigmoid", "laplacian", "exp-chi2")
@@ -36,7 +46,22 @@ def kernel_name(kernel: str | None) -> str | None:
     return _KERNELS.get(kernel, kernel) if kernel is not None else None
 
 
-def estimator_class(name: str | None, kernel: str | None) -> type[SVM]:
+def task_of(options: ModelOptions) -> str:
+    """The task: as given, or as the loss implies."""
+    loss, _ = loss_and_solver(options.solver, options.loss)
+    task = options.task
+    if task not in (None, *TASKS):
+        raise UsageError(f"--task must be {' or '.join(TASKS)}, not {task!r}.")
+    if loss in _REGRESSION_LOSSES:
+        if task == "classification":
+            raise UsageError(f"loss {loss} is for --task regression.")
+        task = "regression"
+    if task == "regression" and options.class_weight:
+        raise UsageError("-w weighs classes, which a regression does not have.")
+    return task or "classification"
+
+
+def estimator_class(name: str | None, kernel: str | None, task: str) -> type[SVM]:
     """The estimator of this name; without a name, the one that has the kernel."""
     import kernline
 
@@ -48,6 +73,13 @@ def estimator_class(name: str | None, kernel: str | None) -> type[SVM]:
                 f"unknown kernel {kernel!r}. Additive kernels: {additive}; landmark kernels: "
                 f"{', '.join(_LANDMARK_KERNELS)}. With --estimator nystrom, other kernels of scikit-learn work too."
             )
+    if task == "regression":
+        if name != "additive":
+            raise UsageError(
+                f"--task regression needs an additive model; {name if kernel is None else kernel} predicts labels "
+                f"only. Additive kernels: {', '.join(kernline.kernels.BY_NAME)}."
+            )
+        return kernline.AdditiveSVR
     if name == "budgeted":
         if kernel not in (None, "rbf"):
             raise UsageError(f"--estimator budgeted supports only the rbf kernel, not {kernel!r}.")
@@ -96,7 +128,8 @@ def loss_and_solver(solver: str | None, loss: str | None) -> tuple[str | None, s
     if solver not in _SOLVERS:
         raise UsageError(
             f"-s {solver} is not supported. Use auto, dual-cd or newton, or LIBLINEAR's numbers: 1 (squared hinge, "
-            "dual), 2 (squared hinge, primal), 3 (hinge, dual). Without -s you get LIBSVM's C-SVC."
+            "dual), 2 (squared hinge, primal), 3 (hinge, dual); for regression, 11 (squared epsilon-insensitive, "
+            "primal), 12 (the same, dual), 13 (epsilon-insensitive, dual). Without -s you get LIBSVM's C-SVC."
         )
     return _SOLVERS[solver]
 
@@ -158,9 +191,13 @@ def _number(text: str, where: str) -> float:
 
 
 def _parameter(text: str) -> tuple[str, object]:
+    """Name and value of -p. A number alone is LIBLINEAR's epsilon."""
     name, equals, value = text.partition("=")
     if not equals:
-        raise UsageError(f"-p {text}: expected NAME=VALUE.")
+        try:
+            return "epsilon", float(text)
+        except ValueError:
+            raise UsageError(f"-p {text}: expected NAME=VALUE, or a number, which is epsilon.") from None
     try:
         return name, ast.literal_eval(value)
     except (ValueError, SyntaxError):

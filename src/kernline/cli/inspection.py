@@ -16,6 +16,7 @@ from .output import Output, table
 if TYPE_CHECKING:
     from ..array_types import Labels, Matrix
     from ..shapes import ShapeFunctions
+    from .data import LabelSets
 
 _EXPORTS = {".onnx": "onnx", ".h": "c", ".c": "c", ".json": "json", ".csv": "csv"}
 _MANY = 20
@@ -160,6 +161,7 @@ def _of_model(svm: Model, file: str) -> dict[str, object]:
         "estimator": described(svm),
         "features": svm.n_features_in_,
         "classes": svm.classes_.tolist() if hasattr(svm, "classes_") else None,
+        "outputs": len(units) if (units := getattr(final_step(svm), "target_unit_", None)) is not None else None,
         "bytes": Path(file).stat().st_size,
     }
     last = final_step(svm)
@@ -195,14 +197,22 @@ def _of_data(content: Rows) -> dict[str, object]:
         record["missing"] = int(np.isnan(values).sum())
     record["feature_names"] = content.feature_names
     if y is not None:
-        try:
-            labels, counts = np.unique(y, return_counts=True)
-            record["labels"] = dict(zip(labels.tolist(), counts.tolist(), strict=True))
-        except (TypeError, ValueError):  # lists, or values of several types
-            raise ValueError(
-                f"labels of type {type(y[0]).__name__} cannot be counted. Choose another --target."
-            ) from None
+        record |= _of_target(y)
     return record | {"skipped_lines": content.n_skipped}
+
+
+def _of_target(y: Labels | LabelSets) -> dict[str, object]:
+    """The labels and their counts; of many numbers with fractions, which are to be predicted, where they lie."""
+    import numpy as np
+
+    try:
+        labels, counts = np.unique(y, return_counts=True)
+    except (TypeError, ValueError):  # lists, or values of several types
+        raise ValueError(f"labels of type {type(y[0]).__name__} cannot be counted. Choose another --target.") from None
+    if labels.dtype.kind == "f" and labels.size > _MANY:
+        low, high, mean = float(labels[0]), float(labels[-1]), float(np.average(labels, weights=counts))
+        return {"target": {"distinct": labels.size, "lowest": low, "highest": high, "mean": mean}}
+    return {"labels": dict(zip(labels.tolist(), counts.tolist(), strict=True))}
 
 
 def _curves(svm: Model) -> ShapeFunctions:

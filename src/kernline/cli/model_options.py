@@ -26,6 +26,12 @@ class ModelOptions:
             "--estimator", help="additive, nystrom or budgeted. Default: additive or nystrom, whichever has the kernel."
         ),
     ] = None
+    task: Annotated[
+        str | None,
+        typer.Option(
+            "--task", help="classification (default), or regression: the target is a number to predict, by curves."
+        ),
+    ] = None
     gamma: Annotated[
         str | None,
         typer.Option(
@@ -38,12 +44,17 @@ class ModelOptions:
             "-s",
             "--solver",
             help="auto (default), dual-cd or newton. Or LIBLINEAR's numbers: 1 squared hinge, dual; 2 squared hinge, "
-            "primal; 3 hinge, dual.",
+            "primal; 3 hinge, dual. For regression: 11 squared epsilon-insensitive, primal; 12 the same, dual; 13 "
+            "epsilon-insensitive, dual.",
         ),
     ] = None
     loss: Annotated[
         str | None,
-        typer.Option("--loss", help="hinge (default) or squared_hinge."),
+        typer.Option(
+            "--loss",
+            help="hinge (default) or squared_hinge. For regression: squared_error (default), epsilon_insensitive or "
+            "squared_epsilon_insensitive.",
+        ),
     ] = None
     scale: Annotated[
         str | None,
@@ -70,5 +81,10 @@ class ModelOptions:
     ] = None
     param: Annotated[
         list[str] | None,
-        typer.Option("-p", "--param", help="NAME=VALUE: any other parameter of the estimator. Can be repeated."),
+        typer.Option(
+            "-p",
+            "--param",
+            help="NAME=VALUE: any other parameter of the estimator. Can be repeated. A number alone is epsilon, as in "
+            "LIBLINEAR.",
+        ),
     ] = None

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol, TypeGuard
+from typing import TYPE_CHECKING, Protocol, TypeGuard, cast
 
 from .errors import UsageError
 
@@ -34,6 +34,13 @@ class Classifier(Model, Protocol):
         """One score per class, or one in all for two classes."""
 
 
+class Regressor(Model, Protocol):
+    """A model that predicts numbers."""
+
+    def predict(self, X: Matrix) -> Array:
+        """The numbers."""
+
+
 class _Map(Protocol):
     def transform(self, X: Matrix) -> Matrix: ...
 
@@ -48,8 +55,13 @@ def _is_pipeline(model: Model) -> TypeGuard[_Pipeline]:
     return hasattr(model, "steps")
 
 
-def _is_classifier(model: Model) -> TypeGuard[Classifier]:
+def is_classifier(model: Model) -> TypeGuard[Classifier]:
+    """Whether the model predicts labels."""
     return hasattr(model, "decision_function")
+
+
+def _is_regressor(model: Model) -> TypeGuard[Regressor]:
+    return hasattr(model, "predict") and not is_classifier(model)
 
 
 def load_model(path: str) -> Model:
@@ -60,18 +72,18 @@ def load_model(path: str) -> Model:
     return model
 
 
-def load_classifier(path: str, threads: int) -> Classifier:
-    """Load a model file that predicts labels, to be used with a number of threads. Other models are a UsageError."""
+def load_predictor(path: str, threads: int) -> Classifier | Regressor:
+    """Load a model file that predicts, to be used with a number of threads. Other models are a UsageError."""
     model = load_model(path)
-    if not _is_classifier(model):
-        raise UsageError(
-            f"{path} contains a {described(model)}, which maps rows but predicts no labels. Pass a classifier, or use "
-            "the map in Python: kernline.load(...).transform(X)."
-        )
     last = final_step(model)
     if "n_jobs" in last.get_params():
         last.set_params(n_jobs=threads)
-    return model
+    if is_classifier(model) or _is_regressor(model):
+        return model
+    raise UsageError(
+        f"{path} contains a {described(model)}, which maps rows but predicts no labels or numbers. Pass a model that "
+        "does, or use the map in Python: kernline.load(...).transform(X)."
+    )
 
 
 def final_step(model: Model) -> Model:
@@ -85,17 +97,21 @@ def described(model: Model) -> str:
     return f"Pipeline of {names}" if _is_pipeline(model) else names
 
 
-def scores(model: Classifier, X: Matrix) -> Array:
-    """The decision function. If a step does not accept sparse rows, they are made dense block by block."""
+def scores(model: Classifier | Regressor, X: Matrix) -> Array:
+    """The decision function, or the numbers that a regression predicts.
+
+    If a step does not accept sparse rows, they are made dense block by block.
+    """
     import numpy as np
 
     from ..array_types import is_sparse
 
+    values = model.decision_function if is_classifier(model) else cast("Regressor", model).predict
     if not is_sparse(X) or not _needs_dense(model) or not X.shape[0]:
-        return model.decision_function(X)
+        return values(X)
     n = max(1, _DENSE_VALUES // max(1, X.shape[1]))
     blocks = range(0, X.shape[0], n)
-    return np.concatenate([model.decision_function(X[begin : begin + n].toarray()) for begin in blocks])
+    return np.concatenate([values(X[begin : begin + n].toarray()) for begin in blocks])
 
 
 def before_final_step(model: Model, X: Matrix) -> Matrix:

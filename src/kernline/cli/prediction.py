@@ -1,4 +1,4 @@
-"""``predict`` and ``evaluate``: predict labels, and measure how many are correct."""
+"""``predict`` and ``evaluate``: predict labels or numbers, and measure how good they are."""
 
 from __future__ import annotations
 
@@ -10,9 +10,10 @@ import typer
 from . import options as opt
 from .data import Reading, check_not_input, model_and_data
 from .errors import UsageError
-from .models import Classifier, load_classifier
+from .models import Classifier, is_classifier, load_predictor
 from .models import scores as scores_of
 from .output import Output, table
+from .regression import measured, prediction_lines
 
 if TYPE_CHECKING:
     from ..array_types import Array, Labels
@@ -30,7 +31,7 @@ def predict(
         typer.Option(
             "-o",
             "--output",
-            help="Where to write the labels, one per line; .csv files get a header. Default: standard output.",
+            help="Where to write the predictions, one per line; .csv files get a header. Default: standard output.",
         ),
     ] = None,
     scores: Annotated[bool, typer.Option("--scores", help="Write scores after the labels.")] = False,
@@ -38,7 +39,9 @@ def predict(
     reading: opt.ForModel,
     out: Output,
 ) -> None:
-    """Predict labels. MODEL and DATA can be given in either order: model files are recognised by their content.
+    """Predict labels, or numbers with a regression.
+
+    MODEL and DATA can be given in either order: model files are recognised by their content.
 
     \b
     kernline predict model.kern test.svm -o out.csv
@@ -51,15 +54,23 @@ def predict(
         if path is not None:
             check_not_input(path, model, data)
             out.claim(path)
-        svm = load_classifier(model, reading.threads)
+        svm = load_predictor(model, reading.threads)
+        if scores and not is_classifier(svm):
+            raise UsageError(f"--scores: {model} is a regression, which has no scores besides its predictions.")
         content = Reading(out, reading).rows(data, svm)
         values = scores_of(svm, content.X)
-        labels = _labels(svm, values)
-        record, line = _counted(labels, content.y)
+        csv = path is not None and path.suffix.lower() == ".csv"
+        if is_classifier(svm):
+            labels = _labels(svm, values)
+            record, line = _counted(labels, content.y)
+            predicted = {"labels": labels} | ({"scores": values} if scores else {})
+            lines = _lines(svm, labels, values if scores else None, csv=csv)
+        else:
+            record, line = measured(values, content.y)
+            predicted, lines = {"predictions": values}, prediction_lines(values, csv=csv)
         if path is None and out.json:
-            out.result(record | {"labels": labels} | ({"scores": values} if scores else {}), [])
+            out.result(record | predicted, [])
             return
-        lines = _lines(svm, labels, values if scores else None, csv=path is not None and path.suffix.lower() == ".csv")
         if path is None:
             with out.stdout() as stream:
                 stream.write(lines)
@@ -82,8 +93,8 @@ def evaluate(
 ) -> None:
     """Evaluate a model on labelled data.
 
-    Prints the accuracy, and the precision and recall of each class. A model that was trained on a table remembers the
-    label column.
+    Prints the accuracy, and the precision and recall of each class; of a regression, R² and the errors. A model that
+    was trained on a table remembers the label column.
 
     \b
     kernline evaluate model.kern test.svm
@@ -92,24 +103,38 @@ def evaluate(
     """
     with out.working():
         model, data = model_and_data(model, data)
-        svm = load_classifier(model, reading.threads)
+        svm = load_predictor(model, reading.threads)
         content = Reading(out, reading).labelled(data, svm)
         if not len(content.y):
             raise ValueError(f"{data} has no rows to evaluate on.")
-        labels = _labels(svm, scores_of(svm, content.X))
-        record, line = _counted(labels, content.y)
-        classes = _by_class(svm, labels, content.y)
-        unknown = sum(entry["rows"] for entry in classes if not entry["known"])
-        if unknown:
-            out.warn(f"{unknown} rows have labels that the model was not trained on; they count as errors.")
-        lines = [line]
-        if not out.quiet and len(classes) <= _MANY_CLASSES:
-            rows = [
-                [entry["label"], entry["rows"], _percent(entry["precision"]), _percent(entry["recall"])]
-                for entry in classes
-            ]
-            lines += ["", *table(["class", "rows", "precision", "recall"], rows)]
-        out.result(record | {"classes": classes}, lines)
+        values = scores_of(svm, content.X)
+        if is_classifier(svm):
+            _report_labels(out, svm, _labels(svm, values), content.y)
+            return
+        record, line = measured(values, content.y)
+        if not line:
+            raise ValueError(
+                f"{data}: the target must have a number per row, as the model predicts "
+                f"{values.reshape(len(values), -1).shape[1]}. Choose another --target."
+            )
+        out.result(record, [line])
+
+
+def _report_labels(out: Output, svm: Classifier, labels: Labels, y: Labels) -> None:
+    """The accuracy, and how well each class is found."""
+    record, line = _counted(labels, y)
+    classes = _by_class(svm, labels, y)
+    unknown = sum(entry["rows"] for entry in classes if not entry["known"])
+    if unknown:
+        out.warn(f"{unknown} rows have labels that the model was not trained on; they count as errors.")
+    lines = [line]
+    if not out.quiet and len(classes) <= _MANY_CLASSES:
+        rows = [
+            [entry["label"], entry["rows"], _percent(entry["precision"]), _percent(entry["recall"])]
+            for entry in classes
+        ]
+        lines += ["", *table(["class", "rows", "precision", "recall"], rows)]
+    out.result(record | {"classes": classes}, lines)
 
 
 def _output_path(argument: str | None, option: str | None) -> Path | None:

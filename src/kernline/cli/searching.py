@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 from .output import table
+from .regression import measured
 
 if TYPE_CHECKING:
     from ..estimators.additive_cv import AdditiveSVCCV
+    from ..estimators.additive_svr_cv import AdditiveSVRCV
     from ..estimators.budgeted import BudgetedSVC
     from ..estimators.nystrom import NystromSVC
     from ..estimators.search import SearchResult
@@ -50,23 +52,30 @@ class Found:
 class Search:
     """A search over C, and over the other parameter that the estimator can search."""
 
-    model: AdditiveSVCCV | NystromSVC | BudgetedSVC
+    model: AdditiveSVCCV | AdditiveSVRCV | NystromSVC | BudgetedSVC
     Cs: list[float] | None
     folds: int
     scoring: str | None
 
+    @property
+    def is_regression(self) -> bool:
+        """Whether the target is a number."""
+        from sklearn.base import is_regressor
+
+        return bool(is_regressor(self.model))
+
     def run(self, data: LabelledRows) -> Found:
         """Search, and refit the model to all rows with the best settings."""
-        from ..estimators.additive_cv import AdditiveSVCCV
+        from ..estimators.additive_search import AdditiveSearch
         from ..estimators.nystrom import NystromSVC
 
-        if isinstance(self.model, AdditiveSVCCV):
+        if isinstance(self.model, AdditiveSearch):
             return _found("kernel", self._kernels(self.model, data))
         if isinstance(self.model, NystromSVC):
             return _found("gamma", self._gammas(self.model, data))
         return _found("", self._costs(self.model, data))
 
-    def _kernels(self, model: AdditiveSVCCV, data: LabelledRows) -> SearchResult[str]:
+    def _kernels(self, model: AdditiveSVCCV | AdditiveSVRCV, data: LabelledRows) -> SearchResult[str]:
         from ..estimators.search import SearchResult
 
         model.fit(data.X, data.y)
@@ -97,13 +106,18 @@ class Search:
 
 
 def validated(model: SVM, data: LabelledRows, folds: int, seed: int) -> tuple[Record, list[str]]:
-    """The accuracy of one model by cross-validation: every row is predicted once, by a model that has not seen it."""
-    from sklearn.model_selection import StratifiedKFold, cross_val_predict
+    """The accuracy, or R², by cross-validation: every row is predicted once, by a model that has not seen it."""
+    from sklearn.base import is_regressor
+    from sklearn.model_selection import KFold, StratifiedKFold, cross_val_predict
 
+    if is_regressor(model):
+        split = KFold(folds, shuffle=True, random_state=seed)
+        record, line = measured(cross_val_predict(model, data.X, data.y, cv=split), data.y)
+        return record | {"folds": folds}, [f"Cross Validation {line}"]
     split = StratifiedKFold(folds, shuffle=True, random_state=seed)
     labels = cross_val_predict(model, data.X, data.y, cv=split)
     correct, rows = int((labels == data.y).sum()), len(data.y)
-    record: Record = {"accuracy": correct / rows, "correct": correct, "rows": rows, "folds": folds}
+    record = {"accuracy": correct / rows, "correct": correct, "rows": rows, "folds": folds}
     return record, [f"Cross Validation Accuracy = {100.0 * correct / rows:g}%"]
 
 

@@ -1,4 +1,4 @@
-"""``train``: train a model, measure its accuracy by cross-validation (-v), or find the best C (-C)."""
+"""``train``: train a model, measure it by cross-validation (-v), or find the best C (-C)."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Goal:
-    """What to find: a model for one C, its accuracy by cross-validation (-v), or the best C (-C)."""
+    """What to find: a model for one C, how good it is by cross-validation (-v), or the best C (-C)."""
 
     cost: Annotated[
         float | None,
@@ -34,7 +34,10 @@ class Goal:
     folds: Annotated[
         int | None,
         typer.Option(
-            "-v", "--folds", min=2, help="Print the cross-validation accuracy with this many folds. Writes no model."
+            "-v",
+            "--folds",
+            min=2,
+            help="Print the accuracy, or R², by cross-validation with this many folds. Writes no model.",
         ),
     ] = None
     find_cost: Annotated[
@@ -70,6 +73,7 @@ def train(
     kernline train -c 1 data.svm model.kern
     kernline train table.csv model.kern --target species --kernel intersection --scale rank
     kernline train data.svm model.kern --kernel rbf -c 10 -p n_basis=1000
+    kernline train houses.csv model.kern --target price --task regression --scale rank
     kernline train -v 5 -c 10 data.svm
     kernline train -C data.svm
     zcat data.gz | kernline train - model.kern
@@ -77,7 +81,7 @@ def train(
     with out.working():
         path = _output_file(out, data, model, goal, force=force, keep=keep)
         name = estimators.kernel_name(kernel)
-        cls = estimators.estimator_class(options.estimator, name)
+        cls = estimators.estimator_class(options.estimator, name, estimators.task_of(options))
         given = estimators.parameters(options, seed, reading.threads)
         source = Reading(out, reading)
         if goal.find_cost:
@@ -124,7 +128,8 @@ def _fit_and_save(out: Output, svm: SVM, content: LabelledRows, path: Path, *, k
         "cut_short": watch.n_cut,
         "seconds": {"read": read_seconds, "total": total},
     }
-    out.result(record, [] if out.quiet else [f"{path}: {name}, {len(svm.classes_)} classes, {total:.2f} s"])
+    kind = f"{len(svm.classes_)} classes" if hasattr(svm, "classes_") else "regression"
+    out.result(record, [] if out.quiet else [f"{path}: {name}, {kind}, {total:.2f} s"])
     if watch.stopping:
         out.note(
             f"Interrupted: {watch.n_cut} of {watch.n_problems} problems were cut short; those that had not started "
@@ -134,7 +139,7 @@ def _fit_and_save(out: Output, svm: SVM, content: LabelledRows, path: Path, *, k
 
 
 def _validate(out: Output, svm: SVM, content: LabelledRows, folds: int, seed: int) -> None:
-    """Print the cross-validation accuracy."""
+    """Print the accuracy, or R², by cross-validation."""
     from .searching import validated
 
     with out.status(f"Training {type(svm).__name__} on {folds} folds"), warnings.catch_warnings():
@@ -161,7 +166,7 @@ def _description(svm: SVM, content: LabelledRows) -> dict[str, object]:
         "gamma": svm.gamma_,
         "rows": rows,
         "features": features,
-        "classes": svm.classes_,
+        "classes": getattr(svm, "classes_", None),
         "epochs": svm.n_iter_,
         "relative_gap": relative,
         "skipped_lines": content.n_skipped,
