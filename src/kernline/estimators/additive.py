@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from numbers import Integral, Real
-from typing import ClassVar
+from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,12 +18,15 @@ from ..randomness import RandomState, random_of, seed_from
 from ..shapes import ShapeFunctions
 from ..sklearn_compat import Constraints, Interval, Options, StrOptions, Tags, fit_context
 from ..solvers import DualCD, SolveResult
+from ..table_input import TableRules
 from ..threads import thread_count
 from ..training import AdditiveRows, AdditiveSettings, Intercept, encode
 from .fitting import in_one_step
-from .labelled import AnyLabelled, labelled_or_encoded
+from .labelled import AnyLabelled, labelled_table
 from .one_vs_rest import OneAgainstRest, solve_all
 from .progress import FitProgress, runs_callbacks
+
+Categorical: TypeAlias = Literal["auto"] | ArrayLike | None
 
 
 class AdditiveSVC(OneAgainstRest[Matrix | EncodedData]):
@@ -64,6 +67,15 @@ class AdditiveSVC(OneAgainstRest[Matrix | EncodedData]):
     solver : {"auto", "dual-cd", "newton"}, default="auto"
         Coordinate descent on the dual, Newton's method on the primal, or ("auto") the first until the second pays: for
         large C, and for many rows of few features. Only "hats", the linear kernel and the explicit maps have a primal.
+    categorical : "auto", list of names or numbers of columns, boolean mask, or None, default="auto"
+        Columns with an exact weight for each level instead of a curve. "auto": columns of text, and those of type
+        category in a data frame; booleans are the numbers 0 and 1. A list or a mask names all of them. None: there are
+        none, and text is refused. A level that the training data does not hold adds nothing to the score.
+    missing : {"own", "error"}, default="own"
+        "own": NaN, None, pandas.NA and empty text have a weight of their own in every column that has some in training.
+        In a column that has none, a missing category adds nothing, and a missing number counts as the middle of the
+        training values: the median for scale="rank", the middle of the range for "minmax", zero for "max". "error":
+        they are refused.
     class_weight : dict, "balanced" or None, default=None
         Factor of C by class.
     n_jobs : int or None, default=None
@@ -109,6 +121,8 @@ class AdditiveSVC(OneAgainstRest[Matrix | EncodedData]):
         "tol": [Interval(Real, 0.0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "solver": [StrOptions({"auto", "dual-cd", "newton"})],
+        "categorical": [StrOptions({"auto"}), "array-like", None],
+        "missing": [StrOptions({"own", "error"})],
         "class_weight": [dict, StrOptions({"balanced"}), None],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
@@ -130,6 +144,8 @@ class AdditiveSVC(OneAgainstRest[Matrix | EncodedData]):
         tol: float = 0.01,
         max_iter: int = 1000,
         solver: str = "auto",
+        categorical: Categorical = "auto",
+        missing: Literal["own", "error"] = "own",
         class_weight: ClassWeight = None,
         n_jobs: int | None = None,
         random_state: RandomState = 0,
@@ -147,6 +163,8 @@ class AdditiveSVC(OneAgainstRest[Matrix | EncodedData]):
         self.tol = tol
         self.max_iter = max_iter
         self.solver = solver
+        self.categorical = categorical
+        self.missing = missing
         self.class_weight = class_weight
         self.n_jobs = n_jobs
         self.random_state = random_state
@@ -160,10 +178,11 @@ class AdditiveSVC(OneAgainstRest[Matrix | EncodedData]):
     @in_one_step
     @runs_callbacks
     def fit(self, X: MatrixLike | EncodedData, y: ArrayLike, sample_weight: ArrayLike | None = None) -> AdditiveSVC:
-        """Fit to X, (n_samples, n_features) dense or sparse, and labels y; `sample_weight` is a factor of C.
+        """Fit to X, (n_samples, n_features), and labels y; `sample_weight` is a factor of C.
 
-        X may also be what ``io.read(encoder=)`` returns: codes of the encoder of a model with the same kernel,
-        approximation and scale. No values are held then.
+        X is an array, a sparse matrix, or a table with columns of text and missing values: a data frame of pandas,
+        polars or pyarrow, an array of objects, or what ``io.read`` returns. It may also be what ``io.read(encoder=)``
+        returns: codes of the encoder of a model with the same kernel, approximation and scale. No values are held then.
         """
         data = self._labelled(X, y, sample_weight)
         seed = seed_from(random_of(self.random_state))
@@ -176,7 +195,8 @@ class AdditiveSVC(OneAgainstRest[Matrix | EncodedData]):
         return self
 
     def _labelled(self, X: MatrixLike | EncodedData, y: ArrayLike, sample_weight: ArrayLike | None) -> AnyLabelled:
-        return labelled_or_encoded(self, X, y, sample_weight, self.class_weight, self._terms())
+        rules = TableRules(self.categorical, self.missing, tuple(self._terms()))
+        return labelled_table(self, X, y, sample_weight, self.class_weight, rules)
 
     def _rows(self, data: AnyLabelled, kernel: str | kernels.AdditiveKernel, seed: int) -> AdditiveRows:
         """The rows, encoded for a kernel."""
@@ -187,7 +207,8 @@ class AdditiveSVC(OneAgainstRest[Matrix | EncodedData]):
             gamma=self.gamma,
             loss=losses.get(self.loss),
             intercept=Intercept(self.fit_intercept, self.intercept_scaling),
-            terms=tuple(self._terms()),
+            terms=data.terms,
+            columns=data.columns,
             seed=seed,
             n_problems=len(data.signs),
             n_threads=thread_count(self.n_jobs),
@@ -206,7 +227,7 @@ class AdditiveSVC(OneAgainstRest[Matrix | EncodedData]):
         self.shapes_ = ShapeFunctions(rows.encoder, rows.pair.read, weights, self.intercept_, names)
 
     def _terms(self) -> Sequence[TermSpec]:
-        """The terms to fit besides numbers."""
+        """The terms to fit besides numbers, categories and missing values."""
         return ()
 
     def _check_new(self, X: MatrixLike | EncodedData) -> Matrix | EncodedData:
@@ -220,6 +241,8 @@ class AdditiveSVC(OneAgainstRest[Matrix | EncodedData]):
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = self.missing == "own"
+        tags.input_tags.string = isinstance(self.categorical, str)
         tags.input_tags.positive_only = self.scale == "max" and any(
             getattr(kernels.BY_NAME.get(kernel) if isinstance(kernel, str) else kernel, "nonnegative", False)
             for kernel in self._kernels()

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from numbers import Integral
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from numpy.typing import ArrayLike
 
@@ -18,7 +18,7 @@ from ..encoding import EncodedData, Scale
 from ..randomness import RandomState, random_of, seed_from
 from ..sklearn_compat import Constraints, Interval, fit_context
 from ..threads import thread_count
-from .additive import AdditiveSVC
+from .additive import AdditiveSVC, Categorical
 from .cross_validation import Scorer, ScorerName, grid_of
 from .fitting import in_one_step
 from .one_vs_rest import solve_all
@@ -49,7 +49,8 @@ class AdditiveSVCCV(AdditiveSVC):
         None is accuracy, weighted by `sample_weight`. A name is one of scikit-learn's scorers, given the weights too; a
         callable is called as scoring(model, X, y) for the held-out rows, and may ask the model for `predict` and
         `decision_function` of all of these.
-    gamma, p, loss, scale, fit_intercept, intercept_scaling, tol, max_iter, solver, class_weight : as for AdditiveSVC
+    gamma, p, loss, scale, fit_intercept, intercept_scaling, tol, max_iter, solver, categorical, missing, class_weight :
+        as for AdditiveSVC
     n_jobs : int or None, default=None
         Threads, for folds and classes. The result does not depend on it.
     random_state, verbose : as for AdditiveSVC. verbose=1 logs a line for each fold, class and C.
@@ -100,6 +101,8 @@ class AdditiveSVCCV(AdditiveSVC):
         tol: float = 0.01,
         max_iter: int = 1000,
         solver: str = "auto",
+        categorical: Categorical = "auto",
+        missing: Literal["own", "error"] = "own",
         class_weight: ClassWeight = None,
         n_jobs: int | None = None,
         random_state: RandomState = 0,
@@ -119,6 +122,8 @@ class AdditiveSVCCV(AdditiveSVC):
         self.tol = tol
         self.max_iter = max_iter
         self.solver = solver
+        self.categorical = categorical
+        self.missing = missing
         self.class_weight = class_weight
         self.n_jobs = n_jobs
         self.random_state = random_state

@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator
 
 from .. import kernels
 from ..array_types import Labels, Numbers, is_sparse
-from ..encoding import TERMS, Encoder, Term
+from ..encoding import TERMS, Columns, Encoder, Term
 from ..encoding.terms import check_columns
 from ..kernels import AdditiveKernel
 from ..landmarks import pairwise
@@ -116,6 +116,7 @@ def n_problems(classes: Labels) -> int:
 def _check_encoder(value: object, n_features: int, n_columns: int) -> None:
     encoder = _instance(value, Encoder, "the encoder")
     _check_terms(encoder.terms, n_features, n_columns)
+    _instance(encoder.columns, Columns, "the columns").check(n_features)
     for name in ("offsets", "factors"):
         _array(getattr(encoder, name), (n_features,), name)
     _array(encoder.scales, (n_columns,), "scales")
