@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from datetime import date, time, timedelta
 from decimal import Decimal
 from numbers import Real
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -21,6 +21,8 @@ from .level_table import LevelTable
 _NUMBER_KINDS, _TEXT_KINDS = "biuf", "OUST"
 _REAL = (Real, np.bool_, Decimal)
 _DATES = (date, time, timedelta, np.datetime64, np.timedelta64)
+
+T = TypeVar("T")
 
 
 class Coded(NamedTuple):
@@ -61,7 +63,9 @@ def column_at(table: Any, j: int, name: str, *, parse: bool = True) -> Column:
     """
     if isinstance(table, LevelTable):
         texts = table.levels.get(j)
-        return Column(table.values[:, j] if texts is None else Coded(table.codes(j), texts), texts is not None)
+        return (
+            Column(table.values[:, j]) if texts is None else Column(_coded(*_used(table.codes(j), list(texts))), True)
+        )
     if isinstance(table, np.ndarray):
         column = _read(table[:, j], name)
         return _parsed(column) if parse and isinstance(column.values, Coded) else column
@@ -106,11 +110,7 @@ def _read(column: Any, name: str) -> Column:
     dtype = getattr(column, "dtype", None)
     if hasattr(column, "cat") and str(dtype) == "category":
         codes, levels = column.cat.codes.to_numpy().astype(np.int64), column.cat.categories.tolist()
-        used = np.zeros(len(levels) + 1, dtype=bool)  # the last is for -1
-        used[codes] = True
-        position = np.append(np.cumsum(used[:-1]) - 1, -1)
-        levels = [level for level, is_used in zip(levels, used[:-1], strict=True) if is_used]
-        return Column(_values(position[codes], levels, name, in_order=True), is_category=True)
+        return Column(_values(*_used(codes, levels), name, in_order=True), is_category=True)
     declared = str(dtype).startswith(("Categorical", "Enum"))  # of polars
     if not hasattr(dtype, "kind"):
         if str(getattr(column, "type", "")).startswith("dictionary"):  # of pyarrow
@@ -122,6 +122,14 @@ def _read(column: Any, name: str) -> Column:
     if kind not in _TEXT_KINDS:
         raise TypeError(_unknown(name, np.asarray(column).ravel()[:1].tolist()))
     return Column(_values(*_factorised(column, name), name), declared)
+
+
+def _used(codes: Indices, levels: list[T]) -> tuple[Indices, list[T]]:
+    """The levels that some row has, and the number of each row's among these."""
+    used = np.zeros(len(levels) + 1, dtype=bool)  # the last is for -1
+    used[codes] = True
+    position = np.append(np.cumsum(used[:-1]) - 1, -1)
+    return position[codes], [level for level, is_used in zip(levels, used[:-1], strict=True) if is_used]
 
 
 def _numbers(column: Any) -> Numbers:
@@ -158,7 +166,7 @@ def _values(codes: Indices, values: list[object], name: str, *, in_order: bool =
     return _coded(codes, [_text(value, name) for value in values], in_order=in_order)
 
 
-def _coded(codes: Indices, texts: list[str], *, in_order: bool) -> Coded:
+def _coded(codes: Indices, texts: list[str], *, in_order: bool = False) -> Coded:
     """The texts, each once. The empty one is missing."""
     distinct = dict.fromkeys(text for text in texts if text)
     position = {text: k for k, text in enumerate(distinct if in_order else sorted(distinct))}
