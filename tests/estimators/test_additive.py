@@ -481,7 +481,7 @@ class TestShapes:
         with pytest.raises(ValueError, match="X has 4 features, and the model 5"):
             shapes.importance(X[:, :4])
         with pytest.raises(ValueError, match="must be finite"):
-            shapes.evaluate(0, [np.nan])
+            shapes.evaluate(0, [np.inf])
 
     def test_size(self, digits):
         shapes = AdditiveSVC().fit(*digits).shapes_

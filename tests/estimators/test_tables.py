@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 from sklearn.utils import get_tags
 
-from kernline import AdditiveSVC, AdditiveSVCCV, BudgetedSVC, NystromSVC
+from kernline import AdditiveSVC, AdditiveSVCCV, AdditiveSVR, AdditiveSVRCV, BudgetedSVC, NystromSVC
 from kernline.encoding import LevelTable
 
 from ..encoding.tables import Frame, indicators, people
@@ -271,6 +271,17 @@ def test_names_of_levels_in_curves(model):
     total = sum(shapes.evaluate(name, frame[name]) for name in frame)
     assert_allclose(total[:, 0] + model.intercept_, model.decision_function(frame), atol=1e-5)
     assert shapes.importance(frame).shape == (5, 1)
+
+
+@pytest.mark.parametrize("estimator", [AdditiveSVR(**EXACT), AdditiveSVRCV(Cs=[1.0], cv=2, **EXACT)])
+def test_regression(estimator):
+    frame, y = people()
+    numbers = 1.0 * (y == "yes") + (frame.city == "Paris")
+    model = clone(estimator).fit(frame, numbers)
+    expected = clone(estimator).fit(indicators(frame, frame), numbers)
+    new, _ = people(100, seed=1)
+    assert_allclose(model.predict(new), expected.predict(indicators(new, frame)), atol=0.01)
+    assert get_tags(model).input_tags.allow_nan
 
 
 def test_search_clone_and_pickle():

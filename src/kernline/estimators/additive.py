@@ -2,34 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from numbers import Integral, Real
-from typing import ClassVar, Literal, TypeAlias
+from numbers import Real
+from typing import ClassVar, Literal
 
-import numpy as np
 from numpy.typing import ArrayLike
-from sklearn.utils.validation import check_is_fitted
 
-from .. import kernels, losses, tables, validation
-from ..array_types import Array, Labels, Matrix, MatrixLike
-from ..class_signs import ClassWeight, costs
-from ..encoding import SCALES, EncodedData, Scale, TermSpec
-from ..randomness import RandomState, random_of, seed_from
-from ..shapes import ShapeFunctions
-from ..sklearn_compat import Constraints, Interval, Options, StrOptions, Tags, fit_context
-from ..solvers import DualCD, SolveResult
-from ..table_input import TableRules
-from ..threads import thread_count
-from ..training import AdditiveRows, AdditiveSettings, Intercept, encode
+from .. import kernels, tables
+from ..array_types import Matrix, MatrixLike
+from ..class_signs import ClassWeight
+from ..encoding import EncodedData, Scale
+from ..randomness import RandomState
+from ..sklearn_compat import Constraints, Interval, StrOptions, fit_context
+from .additive_base import AdditiveBase, Categorical
 from .fitting import in_one_step
 from .labelled import AnyLabelled, labelled_table
-from .one_vs_rest import OneAgainstRest, solve_all
-from .progress import FitProgress, runs_callbacks
-
-Categorical: TypeAlias = Literal["auto"] | ArrayLike | None
+from .one_vs_rest import OneAgainstRest
+from .progress import runs_callbacks
 
 
-class AdditiveSVC(OneAgainstRest[Matrix | EncodedData]):
+class AdditiveSVC(OneAgainstRest[Matrix | EncodedData], AdditiveBase):
     """Support vector classifier with an additive kernel, gamma · Σ_j k(x_j, y_j).
 
     The model is a sum of one curve per feature, f(x) = b + Σ_j f_j(x_j), kept in ``shapes_``. Several classes are
@@ -109,24 +100,10 @@ class AdditiveSVC(OneAgainstRest[Matrix | EncodedData]):
     """
 
     _parameter_constraints: ClassVar[Constraints] = {
-        "kernel": [StrOptions(set(kernels.BY_NAME)), kernels.AdditiveKernel],
-        "approximation": [StrOptions(set(tables.BY_NAME)), tables.Approximation],
+        **AdditiveBase._parameter_constraints,
         "C": [Interval(Real, 0.0, None, closed="neither")],
-        "gamma": [StrOptions({"scale"}), Interval(Real, 0.0, None, closed="neither")],
-        "p": [Interval(Real, None, 0.0, closed="both"), Options(Real, {-np.inf})],
         "loss": [StrOptions({"hinge", "squared_hinge"})],
-        "scale": [StrOptions(set(SCALES))],
-        "fit_intercept": ["boolean"],
-        "intercept_scaling": [Interval(Real, 0.0, None, closed="neither"), None],
-        "tol": [Interval(Real, 0.0, None, closed="neither")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "solver": [StrOptions({"auto", "dual-cd", "newton"})],
-        "categorical": [StrOptions({"auto"}), "array-like", None],
-        "missing": [StrOptions({"own", "error"})],
         "class_weight": [dict, StrOptions({"balanced"}), None],
-        "n_jobs": [Integral, None],
-        "random_state": ["random_state"],
-        "verbose": ["verbose"],
     }
 
     def __init__(
@@ -151,28 +128,26 @@ class AdditiveSVC(OneAgainstRest[Matrix | EncodedData]):
         random_state: RandomState = 0,
         verbose: int = 0,
     ) -> None:
-        self.kernel = kernel
-        self.approximation = approximation
+        super().__init__(
+            kernel=kernel,
+            approximation=approximation,
+            gamma=gamma,
+            p=p,
+            loss=loss,
+            scale=scale,
+            fit_intercept=fit_intercept,
+            intercept_scaling=intercept_scaling,
+            tol=tol,
+            max_iter=max_iter,
+            solver=solver,
+            categorical=categorical,
+            missing=missing,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            verbose=verbose,
+        )
         self.C = C
-        self.gamma = gamma
-        self.p = p
-        self.loss = loss
-        self.scale = scale
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.tol = tol
-        self.max_iter = max_iter
-        self.solver = solver
-        self.categorical = categorical
-        self.missing = missing
         self.class_weight = class_weight
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
-
-    def _validate_params(self) -> None:
-        with validation.kernel_hint(self.kernel, "NystromSVC (any kernel) or BudgetedSVC ('rbf')"):
-            super()._validate_params()
 
     @fit_context(prefer_skip_nested_validation=True)
     @in_one_step
@@ -185,69 +160,9 @@ class AdditiveSVC(OneAgainstRest[Matrix | EncodedData]):
         returns: codes of the encoder of a model with the same kernel, approximation and scale. No values are held then.
         """
         data = self._labelled(X, y, sample_weight)
-        seed = seed_from(random_of(self.random_state))
-        rows = self._rows(data, self.kernel, seed)
-        cost = costs(self.C, data.weights)
-        progress = FitProgress(self, data.names, self.max_iter, int(self.verbose))
-        results = solve_all(rows, data, cost, self._solver(seed), thread_count(self.n_jobs), progress)
-        progress.end(self.tol)
-        self._keep(results, data.classes, rows)
+        self._fit_to(data, self.C)
+        self.classes_ = data.classes
         return self
 
     def _labelled(self, X: MatrixLike | EncodedData, y: ArrayLike, sample_weight: ArrayLike | None) -> AnyLabelled:
-        rules = TableRules(self.categorical, self.missing, tuple(self._terms()))
-        return labelled_table(self, X, y, sample_weight, self.class_weight, rules)
-
-    def _rows(self, data: AnyLabelled, kernel: str | kernels.AdditiveKernel, seed: int) -> AdditiveRows:
-        """The rows, encoded for a kernel."""
-        settings = AdditiveSettings(
-            kernel=kernels.get(kernel, self.p),
-            approximation=self.approximation,
-            scale=self.scale,
-            gamma=self.gamma,
-            loss=losses.get(self.loss),
-            intercept=Intercept(self.fit_intercept, self.intercept_scaling),
-            terms=data.terms,
-            columns=data.columns,
-            seed=seed,
-            n_problems=len(data.signs),
-            n_threads=thread_count(self.n_jobs),
-        )
-        return encode(data.X, settings, data.weight, validation.Names.of(self))
-
-    def _solver(self, seed: int) -> DualCD:
-        return DualCD(self.tol, self.max_iter, seed, solver=self.solver)
-
-    def _keep(self, results: list[SolveResult], classes: Labels, rows: AdditiveRows) -> None:
-        self.classes_ = classes
-        self.gamma_ = rows.gamma
-        self._keep_results(results)
-        weights = np.stack([result.weights for result in results])
-        names = getattr(self, "feature_names_in_", None)
-        self.shapes_ = ShapeFunctions(rows.encoder, rows.pair.read, weights, self.intercept_, names)
-
-    def _terms(self) -> Sequence[TermSpec]:
-        """The terms to fit besides numbers, categories and missing values."""
-        return ()
-
-    def _check_new(self, X: MatrixLike | EncodedData) -> Matrix | EncodedData:
-        check_is_fitted(self)
-        if isinstance(X, EncodedData):
-            return validation.check_new_encoded(X, self.shapes_.encoder)
-        return validation.check_new_data(self, X, self.shapes_.encoder)
-
-    def _scores(self, X: Matrix | EncodedData) -> Array:
-        return self.shapes_.decision(X, thread_count(self.n_jobs))
-
-    def __sklearn_tags__(self) -> Tags:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = self.missing == "own"
-        tags.input_tags.string = isinstance(self.categorical, str)
-        tags.input_tags.positive_only = self.scale == "max" and any(
-            getattr(kernels.BY_NAME.get(kernel) if isinstance(kernel, str) else kernel, "nonnegative", False)
-            for kernel in self._kernels()
-        )
-        return tags
-
-    def _kernels(self) -> Sequence[str | kernels.AdditiveKernel]:
-        return [self.kernel]
+        return labelled_table(self, X, y, sample_weight, self.class_weight, self._table_rules())

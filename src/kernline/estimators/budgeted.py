@@ -168,11 +168,11 @@ class BudgetedSVC(OneAgainstRest[Matrix]):
         def solve(index: int) -> tuple[BudgetedModel, list[PassReport]]:
             watch = progress.problem(index)
             solver = replace(settings, seed=settings.seed + index)
-            model, history = solver.fit(rows, data.signs[index][:] * data.weights, watch, interrupted)
+            model, history = solver.fit(rows, data.targets[index][:] * data.weights, watch, interrupted)
             watch.close(f"{len(history)} passes, mean loss {history[-1].loss:.4g}, {history[-1].seconds:.2f} s")
             return model, history
 
-        results = run_tasks(solve, len(data.signs), thread_count(self.n_jobs), interrupted)
+        results = run_tasks(solve, data.n_problems, thread_count(self.n_jobs), interrupted)
         progress.end(self.tol)
         self.classes_, self.gamma_ = data.classes, gamma
         self._keep([model for model, _ in results])

@@ -3,34 +3,42 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Generic, TypeAlias, TypeVar
+from typing import ClassVar, TypeAlias
 
-from numpy.typing import ArrayLike
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
 from .. import validation
-from ..array_types import Array, Indices, Labels, Matrix, MatrixLike
-from ..class_signs import ClassSigns, ClassWeight, one_against_rest, row_weights
-from ..encoding import Columns, EncodedData, TermSpec
+from ..array_types import Array, Floats, Indices, Labels, Matrix, MatrixLike
+from ..class_signs import ClassWeight, one_against_rest, row_weights
+from ..encoding import EncodedData
 from ..table_input import TableRules
+from .held_out import HeldOutClassifier
+from .training_data import RowsT, TrainingData
 
-RowsT = TypeVar("RowsT", bound=Matrix | EncodedData)
 
+@dataclass(frozen=True, kw_only=True)
+class Labelled(TrainingData[RowsT]):
+    """Rows with class labels y; the problems are binary, one class against the rest."""
 
-@dataclass(frozen=True)
-class Labelled(Generic[RowsT]):
-    """Validated rows with their labels, and the binary problems that these make, one against the rest."""
-
-    X: RowsT
-    y: Labels
-    weight: Array | None  # sample_weight
+    is_classification: ClassVar[bool] = True
     classes: Labels
     number: Indices  # of each row's class
-    weights: Array  # C_i / C
-    names: list[str]
-    signs: list[ClassSigns]
-    terms: tuple[TermSpec, ...] = ()  # besides numbers
-    columns: Columns | None = None  # what a table held
+
+    def held_out(self, values: Floats) -> HeldOutClassifier:
+        """The classifier of these scores."""
+        return HeldOutClassifier(self.classes, values)
+
+    def check_fold(self, number: int, train: NDArray[np.int32]) -> None:
+        """Refuse a fold that trains without one of the classes."""
+        missing = np.setdiff1d(np.arange(self.classes.size), self.number[train])
+        if missing.size:
+            raise ValueError(
+                f"cv: fold {number} trains without a sample of class {self.classes[missing[0]]}, of which there are "
+                f"{np.count_nonzero(self.number == missing[0])}. Every fold needs all classes: lower cv, leave the "
+                "class out, or pass splits of your own."
+            )
 
 
 AnyLabelled: TypeAlias = Labelled[Matrix] | Labelled[EncodedData]
@@ -74,4 +82,7 @@ def _with_classes(
     classes, number = validation.check_classes(estimator, y)
     validation.ask_about_many_classes(classes, number.size)
     weights = row_weights(class_weight, classes, number, weight)
-    return Labelled(X, y, weight, classes, number, weights, *one_against_rest(classes, number))
+    names, targets = one_against_rest(classes, number)
+    return Labelled(
+        X=X, y=y, weight=weight, weights=weights, names=names, targets=targets, classes=classes, number=number
+    )

@@ -18,8 +18,8 @@ from ..solvers import BlockProblems, Blockwise, DualCD, SolveResult
 from ..tables import linear_pair
 from ..training import Intercept, TrainingRows
 from .labelled import Labelled
-from .one_vs_rest import solve_all
 from .progress import FitProgress
+from .solving import solve_all
 
 # Feature values per block if they are not stored: 16 MB.
 _BLOCK_VALUES = 4_000_000
@@ -48,14 +48,14 @@ class LandmarkProblems:
             features=lambda rows: self.landmarks.features(X[rows], self.n_threads),
             blocks=blocks(X.shape[0], width, _BLOCK_VALUES),
             width=width,
-            targets=self.data.signs,
+            targets=self.data.targets,
             cost=cost,
             intercept_square=self.intercept.constant(linear_pair(), mean),
             free_intercept=self.intercept.is_free(linear_pair()),
             mean_norm=mean,
             loss=self.loss,
         )
-        watches = [progress.problem(first + index) for index in range(len(self.data.signs))]
+        watches = [progress.problem(first + index) for index in range(self.data.n_problems)]
         settings = Blockwise(solver.tol, solver.max_iter, solver.seed, self.n_threads)
         results = settings.solve(problems, watches, threading.Event())
         for watch, result in zip(watches, results, strict=True):

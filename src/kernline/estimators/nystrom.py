@@ -170,7 +170,7 @@ class NystromSVC(OneAgainstRest[Matrix]):
         """Fit to X, (n_samples, n_features) dense or sparse, and labels y; `sample_weight` is a factor of C."""
         data = labelled(self, X, y, sample_weight, self.class_weight)
         settings = self._settings(self.gamma)
-        settings.check_features(data.X.shape[0], len(data.signs), n_stored=int(self.store_features))
+        settings.check_features(data.X.shape[0], data.n_problems, n_stored=int(self.store_features))
         for name in _CHOICE:
             self.__dict__.pop(name, None)  # what `choose` found on other data
         progress = FitProgress(self, data.names, self.max_iter, int(self.verbose))
@@ -243,7 +243,7 @@ class NystromSVC(OneAgainstRest[Matrix]):
             raise ValueError(f"scoring: {scoring!r} is neither the name of a scorer of scikit-learn nor callable.")
         data = labelled(self, X, y, sample_weight, self.class_weight)
         settings = self._settings("scale")
-        settings.check_features(data.X.shape[0], len(data.signs), n_stored=2)  # the base of the kernel, too
+        settings.check_features(data.X.shape[0], data.n_problems, n_stored=2)  # the base of the kernel, too
         search = Search(data, y, sample_weight, _CS if C is None else increasing(C, "C"), cv, scoring)
         kernel = settings.kernel_on(data.X, validation.Names.of(self))
         gammas = _GAMMAS * kernel.gamma if gamma is None else increasing(gamma, "gamma")

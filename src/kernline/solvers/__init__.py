@@ -1,6 +1,6 @@
 """Solvers: each takes a problem and settings, and returns a model and its convergence history."""
 
-from .blockwise import BlockProblems, Blockwise
+from .blockwise import BlockProblems, Blockwise, Targets
 from .budgeted_sgd import BudgetedModel, BudgetedSGD, PassReport
 from .dual_cd import EPOCHS_A_PASS, DualCD
 from .parts import MOST_PARTS
@@ -18,4 +18,5 @@ __all__ = [
     "PassReport",
     "Problem",
     "SolveResult",
+    "Targets",
 ]

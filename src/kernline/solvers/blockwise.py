@@ -45,7 +45,7 @@ Rows = slice | NDArray[np.int64]
 class Targets(Protocol):
     """An array of t_i, or what computes those of some rows when it is indexed."""
 
-    def __getitem__(self, rows: Rows) -> Array: ...
+    def __getitem__(self, rows: slice | NDArray[np.integer], /) -> Array: ...
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,78 @@
+"""What the estimators share: problems solved in parallel, and what is kept of their solutions."""
+
+from __future__ import annotations
+
+import threading
+from abc import abstractmethod
+from dataclasses import replace
+from typing import Generic
+
+import numpy as np
+from sklearn.base import BaseEstimator
+
+from ..array_types import Array, MatrixLike
+from ..sklearn_compat import CallbackSupportMixin, Tags
+from ..solvers import MOST_PARTS, DualCD, EpochReport, PassReport, SolveResult
+from ..threads import run_tasks
+from ..training import TrainingRows
+from .progress import FitProgress
+from .training_data import AnyTrainingData, RowsT
+
+
+def solve_all(
+    rows: TrainingRows,
+    data: AnyTrainingData,
+    cost: Array,
+    solver: DualCD,
+    n_threads: int,
+    progress: FitProgress,
+    first: int = 0,
+) -> list[SolveResult]:
+    """Solve the problems in threads; `first` is the number of the first one in `progress`.
+
+    Each problem is built when its turn comes, and results are without β: all of either would take 8 bytes per row and
+    problem.
+    """
+    interrupted = threading.Event()
+    # Several problems run side by side; one alone, in parts.
+    n_parts = MOST_PARTS if data.n_problems == 1 else 1
+    solver = replace(solver, n_threads=max(1, n_threads // data.n_problems), n_parts=n_parts)
+
+    def solve(index: int) -> SolveResult:
+        watch = progress.problem(first + index)
+        problem = data.problem(index, rows, cost)
+        result = replace(solver, seed=solver.seed + index).solve(problem, watch, interrupted)
+        watch.end(result)
+        return replace(result, beta=np.empty(0))
+
+    return run_tasks(solve, data.n_problems, n_threads, interrupted)
+
+
+class Solved(CallbackSupportMixin, BaseEstimator, Generic[RowsT]):
+    """An estimator of one or more problems; it predicts on rows `RowsT`."""
+
+    history_: list[list[EpochReport]] | list[list[PassReport]]
+
+    def _keep_results(self, results: list[SolveResult]) -> None:
+        """How the problems ended, and their intercepts."""
+        self.intercept_ = np.array([result.intercept for result in results])
+        self.n_iter_ = np.array([result.n_iter for result in results])
+        self.objective_ = np.array([result.primal for result in results])
+        self.dual_gap_ = np.array([result.gap for result in results])
+        self.history_ = [result.history for result in results]
+        steps = sum(result.newton_steps for result in results)
+        begins_with_newton = all(result.newton_first for result in results)
+        self.solver_ = "newton" if begins_with_newton else "dual-cd+newton" if steps else "dual-cd"
+
+    @abstractmethod
+    def _check_new(self, X: MatrixLike | RowsT) -> RowsT:
+        """X to predict on, checked."""
+
+    @abstractmethod
+    def _scores(self, X: RowsT) -> Array:
+        """f_p(x_i), (n_rows, n_problems), of checked rows."""
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
