@@ -19,6 +19,7 @@ from .native import decision, native_table, slots_of, weights_in
 from .pair_functions import PairFunction
 from .sklearn_compat import check_feature_names
 from .sources import row_blocks, sources, with_own_indices
+from .table_input import new_matrix
 from .tables import Table
 
 _NAMES_SHOWN, _NAMES_LISTED = 5, 20  # in a summary; in an error
@@ -144,21 +145,22 @@ class ShapeFunctions:
     def evaluate(self, feature: int | str, values: ArrayLike) -> Array:
         """f_j at `values` for one feature, by its number from 0 or its name: (n_values, n_problems).
 
-        From n_features on, a pair of features has the number; `values` is then (n_values, 2).
+        Values of a column of text are the names of levels. From n_features on, a pair of features has the number;
+        `values` is then (n_values, 2).
         """
         k = self._number(feature)
         columns = self.functions[k]
         if len(columns) == 1:
             self._check_column(k, values)
-        rows = np.asarray(values, dtype=np.float64)
-        if rows.ndim > 2 or (rows.ndim == 2 and rows.shape[1] != len(columns)):
-            what = "one feature" if len(columns) == 1 else f"{len(columns)} features"
-            raise ValueError(f"evaluate: values must be those of {what}; got shape {rows.shape}.")
-        rows = rows.reshape(-1, len(columns))
-        if np.isinf(rows).any() or (np.isnan(rows).any() and not np.isin(columns, self.encoder.nan_columns).any()):
-            raise ValueError("evaluate: values must be finite; got NaN or infinity.")
+        rows = self._values_of(columns, values)
         if k >= len(self.encoder.functions):
             return self.pairs[k - len(self.encoder.functions)].evaluate(rows)
+        return self._curve(columns, rows)
+
+    def _curve(self, columns: tuple[int, ...], rows: Array) -> Array:
+        """f_S of these columns at rows of numbers."""
+        if len(columns) == 1 and columns[0] not in self.encoder.nan_columns and self.encoder.is_number[columns[0]]:
+            rows = np.where(np.isnan(rows), self.encoder.value_of_gap(columns[0]), rows)
         curve = np.zeros((len(rows), self.n_problems))
         if len(columns) == 1 and self.encoder.is_number[columns[0]]:
             known = ~np.isnan(rows[:, 0])
@@ -167,6 +169,27 @@ class ShapeFunctions:
             if term.columns == columns:
                 curve += self._term_curve(number, rows)
         return curve
+
+    def _values_of(self, columns: tuple[int, ...], values: ArrayLike) -> Array:
+        """Values of some columns as numbers, (n_values, n_columns)."""
+        has_text = any(j in self.encoder.columns.of_text for j in columns)
+        given = np.asarray(values, dtype=object if has_text else np.float64)
+        if given.ndim > 2 or (given.ndim == 2 and given.shape[1] != len(columns)):
+            what = "one feature" if len(columns) == 1 else f"{len(columns)} features"
+            raise ValueError(f"evaluate: values must be those of {what}; got shape {given.shape}.")
+        rows = given.reshape(-1, len(columns))
+        if has_text:
+            parts = [self.encoder.columns.column(j, rows[:, k], self._name(j)) for k, j in enumerate(columns)]
+            rows = np.column_stack(parts).astype(np.float64)
+        if np.isinf(rows).any() or (np.isnan(rows).any() and not self._reads_nan(columns)):
+            raise ValueError("evaluate: values must be finite; got NaN or infinity.")
+        return rows
+
+    def _reads_nan(self, columns: tuple[int, ...]) -> bool:
+        return self.encoder.columns.gaps != "error" or bool(np.isin(columns, self.encoder.nan_columns).any())
+
+    def _name(self, j: int) -> str:
+        return str(j) if self.feature_names_in_ is None else repr(str(self.feature_names_in_[j]))
 
     def number_curve(self, j: int, values: ArrayLike) -> Array:
         """The part of f_j that is the term of a number, at finite `values`."""
@@ -201,16 +224,20 @@ class ShapeFunctions:
 
         The columns of X are checked as `predict` checks them: their number, and their names in order if both have any.
         """
-        check_feature_names(self, X, reset=False)
-        finite = "allow-nan" if self.encoder.nan_columns.size else True
+        matrix = new_matrix(self, X, self.encoder.columns)
+        if matrix is X:
+            check_feature_names(self, X, reset=False)
+        finite = "allow-nan" if self._reads_nan(tuple(range(self.n_features))) else True
         columns = check_array(
-            with_own_indices(X), accept_sparse="csc", dtype=np.float64, input_name="X", ensure_all_finite=finite
+            with_own_indices(matrix), accept_sparse="csc", dtype=np.float64, input_name="X", ensure_all_finite=finite
         )
         if columns.shape[1] != self.n_features:
             raise ValueError(f"importance: X has {columns.shape[1]} features, and the model {self.n_features}.")
         spread = np.empty((self.n_functions, self.n_problems))
-        for k, inputs in enumerate(self.functions):
-            spread[k] = self.evaluate(k, column_values(columns, inputs)).std(axis=0)
+        for k, inputs in enumerate(self.encoder.functions):
+            spread[k] = self._curve(inputs, column_values(columns, inputs)).std(axis=0)
+        for k, pair in enumerate(self.pairs, len(self.encoder.functions)):
+            spread[k] = pair.evaluate(column_values(columns, pair.columns)).std(axis=0)
         return spread
 
     def _number(self, feature: int | str) -> int:

@@ -13,6 +13,7 @@ from sklearn.utils import Tags
 from sklearn.utils._param_validation import Interval, Options, StrOptions
 from sklearn.utils.validation import _check_feature_names as check_feature_names
 from sklearn.utils.validation import _check_feature_names_in as check_feature_names_in
+from sklearn.utils.validation import _check_n_features as check_n_features
 from sklearn.utils.validation import _check_sample_weight as check_sample_weight
 
 try:
@@ -36,6 +37,7 @@ __all__ = [
     "Tags",
     "check_feature_names",
     "check_feature_names_in",
+    "check_n_features",
     "check_sample_weight",
     "fit_context",
     "with_callbacks",

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from . import losses, tables, validation
 from .array_types import Array, Floats, Matrix, is_sparse
 from .class_signs import LARGEST
-from .encoding import ColumnRange, EncodedData, Encoder, Scale, TermSpec, sample_of_values
+from .encoding import ColumnRange, Columns, EncodedData, Encoder, Scale, TermSpec, sample_of_values
 from .encoding.terms import replaced_columns
 from .kernels import AdditiveKernel
 from .memory import COLUMN_BYTES, check_width
@@ -61,8 +61,8 @@ FREE = Intercept()
 class AdditiveSettings:
     """How rows are encoded, and the kernel and loss of the problems on them. Parameters are those of AdditiveSVC.
 
-    `terms` are those besides numbers. `n_problems` is the number of weight vectors that the caller keeps in memory, for
-    the estimate of what is needed.
+    `terms` are those besides numbers, `columns` what a table held before it became numbers. `n_problems` is the number
+    of weight vectors that the caller keeps in memory, for the estimate of what is needed.
     """
 
     kernel: AdditiveKernel
@@ -72,6 +72,7 @@ class AdditiveSettings:
     loss: losses.Loss = HINGE
     intercept: Intercept = FREE
     terms: tuple[TermSpec, ...] = ()
+    columns: Columns | None = None
     seed: int = 0
     n_problems: int = 1
     n_threads: int = 1
@@ -163,6 +164,7 @@ def encode(
         column_range=found,
         kernel=settings.kernel,
         terms=settings.terms,
+        columns=settings.columns,
         sample_weight=weight,
         seed=settings.seed,
         n_threads=settings.n_threads,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import NamedTuple
@@ -17,12 +17,15 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import assert_all_finite, validate_data
 
 from .array_types import Array, Indices, Labels, Matrix, MatrixLike, is_sparse
-from .encoding import ColumnRange, EncodedData, Encoder, TermSpec
-from .encoding.terms import check_columns, nan_columns, replaced_columns
+from .encoding import ColumnRange, Columns, EncodedData, Encoder, TermSpec
+from .encoding.columns import read_training
+from .encoding.frames import is_missing
+from .encoding.terms import replaced_columns
 from .gram import canonical_csr
 from .kernels import BY_NAME, AdditiveKernel
-from .sklearn_compat import check_sample_weight
-from .sources import plain_array, row_blocks, value_range, with_own_indices
+from .sklearn_compat import check_n_features, check_sample_weight
+from .sources import plain_array, value_range, with_own_indices
+from .table_input import TableRules, ask_about_identifiers, keep_names, new_matrix, table_terms, without_gaps
 from .threads import thread_count
 
 # Products of two values must stay finite, and differences too; and products of the largest must not vanish.
@@ -75,23 +78,51 @@ def check_training_data(
     X: MatrixLike,
     y: ArrayLike,
     sample_weight: ArrayLike | None,
-    terms: Sequence[TermSpec] = (),
     *,
     reset: bool = True,
     numbers: bool = False,
+    allow_nan: bool = False,
 ) -> tuple[Matrix, Labels, Array | None]:
     """X (CSR or array), y and the weights; rows of weight zero are left out. Without `reset`, X is more of the same.
 
-    `terms` are those besides numbers that the estimator fits. y are class labels, or `numbers` (see `check_numbers`).
+    y are class labels, or `numbers` (see `check_numbers`). With `allow_nan`, NaN and infinity are left to the caller.
     """
-    missing = nan_columns(terms)
-    options = {"reset": reset, "ensure_all_finite": "allow-nan" if missing.size else True}
+    options = {"reset": reset, "ensure_all_finite": not allow_nan}
     rows, labels = (validated_with_numbers if numbers else validated_with_labels)(estimator, X, y, **options)
-    check_columns(terms, rows.shape[1])
-    if missing.size:
-        _check_missing(rows, missing, Names.of(estimator))
     weight, kept = _checked_weight(sample_weight, rows)
     return (rows, labels, weight) if kept is None else (rows[kept], labels[kept], weight)
+
+
+class TableRows(NamedTuple):
+    """A table as an additive model is fitted to it: numbers, y and the weights; terms, and what the columns held."""
+
+    X: Matrix
+    y: Labels
+    weight: Array | None
+    terms: tuple[TermSpec, ...]
+    columns: Columns
+
+
+def check_training_table(
+    estimator: BaseEstimator,
+    X: MatrixLike,
+    y: ArrayLike,
+    sample_weight: ArrayLike | None,
+    rules: TableRules,
+    *,
+    numbers: bool = False,
+) -> TableRows:
+    """As `check_training_data`, for a table that may have text and missing values."""
+    table = read_training(X)
+    rows, labels, weight = check_training_data(
+        estimator, table.matrix, y, sample_weight, numbers=numbers, allow_nan=True
+    )
+    if table.matrix is not X:
+        keep_names(estimator, X)
+    names = Names.of(estimator)
+    terms, columns = table_terms(rows, table.columns, table.declared, rules, names.columns, names.column)
+    ask_about_identifiers(table.identifiers, names.column, level_of_caller() + 1)
+    return TableRows(rows, labels, weight, terms, columns)
 
 
 def check_encoded(
@@ -129,9 +160,13 @@ def _checked_weight(sample_weight: ArrayLike | None, X: Matrix | EncodedData) ->
 
 def check_new_data(estimator: BaseEstimator, X: MatrixLike, encoder: Encoder) -> Matrix:
     """X to predict on, with the columns of the fit, as it can be encoded."""
-    rows = _new_rows(estimator, X)
-    check_encodable(rows, encoder, thread_count(getattr(estimator, "n_jobs", None)), Names.of(estimator))
-    return rows
+    rows = new_matrix(estimator, X, encoder.columns)
+    if rows is X:
+        rows = _new_rows(estimator, X)
+    else:
+        check_n_features(estimator, rows, reset=False)
+        rows = canonical(check_array(rows, ensure_all_finite=False, **_OPTIONS))
+    return encodable(rows, encoder, thread_count(getattr(estimator, "n_jobs", None)), Names.of(estimator))
 
 
 def check_new_encoded(data: EncodedData, encoder: Encoder) -> EncodedData:
@@ -143,9 +178,9 @@ def check_new_encoded(data: EncodedData, encoder: Encoder) -> EncodedData:
     return data
 
 
-def check_encodable(X: Matrix, encoder: Encoder, n_threads: int, names: Names = NO_NAMES) -> None:
-    """Refuse values that the encoder has no code for."""
-    low, high = _number_range(X, encoder, n_threads, names)
+def encodable(X: Matrix, encoder: Encoder, n_threads: int, names: Names = NO_NAMES) -> Matrix:
+    """X, with values for gaps that the training data did not have. Refuse values that the encoder has no code for."""
+    X, low, high = _number_range(X, encoder, n_threads, names)
     if encoder.nonnegative_for and low < 0.0:
         _refuse_negative(ColumnRange.of(X).without(replaced_columns(encoder.terms)), encoder.nonnegative_for, names)
     if is_sparse(X) and not encoder.keeps_zeros:
@@ -157,30 +192,21 @@ def check_encodable(X: Matrix, encoder: Encoder, n_threads: int, names: Names = 
         )
     if not encoder.clips and max(-low, high) > LARGEST_VALUE:
         raise ValueError(f"kernel='linear' takes values up to {LARGEST_VALUE:g}; X holds {max(-low, high):.6g}.")
+    return X
 
 
-def _number_range(X: Matrix, encoder: Encoder, n_threads: int, names: Names) -> tuple[float, float]:
-    """The least and the largest value among the numbers. All must be finite, except NaN that has a weight."""
+def _number_range(X: Matrix, encoder: Encoder, n_threads: int, names: Names) -> tuple[Matrix, float, float]:
+    """X without gaps, and the least and the largest value among the numbers. All must be finite, but NaN may be."""
     if not encoder.terms:
-        return _finite_range(X, n_threads, names)
-    assert_all_finite(X, allow_nan=bool(encoder.nan_columns.size), input_name="X")
-    _check_missing(X, encoder.nan_columns, names)
+        low, high, finite = value_range(X, n_threads)
+        if finite:
+            return X, low, high
+        if encoder.columns.gaps != "error":
+            X = without_gaps(X, encoder, names.column)
+        return X, *_finite_range(X, n_threads, names)
+    X = without_gaps(X, encoder, names.column)
     found = ColumnRange.of(X, n_threads).without(replaced_columns(encoder.terms))
-    return float(found.minimum.min(initial=0.0)), float(found.maximum.max(initial=0.0))
-
-
-def _check_missing(X: Matrix, allowed: Indices, names: Names) -> None:
-    """Refuse NaN in columns that have no weight for it."""
-    if is_sparse(X):
-        found = np.unique(X.indices[np.isnan(X.data)])
-    else:
-        found = np.flatnonzero(np.any([np.isnan(X[rows]).any(axis=0) for rows in row_blocks(X)], axis=0))
-    others = np.setdiff1d(found, allowed)
-    if others.size:
-        raise ValueError(
-            f"Input X contains NaN in column {names.column(int(others[0]))}, which has no weight for "
-            "missing values. Fill it in, for example by sklearn.impute.SimpleImputer."
-        )
+    return X, float(found.minimum.min(initial=0.0)), float(found.maximum.max(initial=0.0))
 
 
 def check_new_rows(estimator: BaseEstimator, X: MatrixLike, nonnegative_for: str) -> Matrix:
@@ -249,6 +275,7 @@ def validated_with_labels(
     estimator: BaseEstimator, X: MatrixLike, y: ArrayLike | None, **options: object
 ) -> tuple[Matrix, Labels]:
     """As `validated`, with class labels y."""
+    _check_labels_present(y)
     rows, labels = validate_data(estimator, _own_rows(estimator, X), y, **_OPTIONS | options)
     check_label_type(labels)
     return canonical(rows), labels
@@ -262,6 +289,15 @@ def check_label_type(y: Labels) -> None:
         if y.dtype.kind != "f":
             raise
         raise ValueError("Unknown label type: continuous. y looks like numbers to predict: use AdditiveSVR.") from None
+
+
+def _check_labels_present(y: ArrayLike | None) -> None:
+    """Refuse missing labels, of which scikit-learn finds only NaN among numbers."""
+    values = getattr(y, "array", y)  # of a column of pandas
+    if not isinstance(getattr(values, "dtype", None), np.dtype) or values.dtype == object:  # type: ignore[union-attr]
+        n_missing = sum(map(is_missing, values)) if np.ndim(values) == 1 else 0  # type: ignore[arg-type]
+        if n_missing:
+            raise ValueError(f"Input y contains NaN or None: {n_missing} labels are missing. Leave these rows out.")
 
 
 def validated_with_numbers(

@@ -201,14 +201,14 @@ def test_sparse_rows():
 def test_values_without_a_term_are_refused(layout):
     X, _ = mixed()
     X[:, 2] += 2.0
-    model = fitted(*TERMS, X=layout(X))
+    model = fitted(*TERMS, X=layout(X), missing="error")
     rows = X.copy()
     rows[5, 1] = np.nan
-    for call in (lambda: model.predict(layout(rows)), lambda: fitted(*TERMS, X=layout(rows))):
+    for call in (lambda: model.predict(layout(rows)), lambda: fitted(*TERMS, X=layout(rows), missing="error")):
         with pytest.raises(ValueError, match="NaN in column 1, which has no weight"):
             call()
     with pytest.raises(ValueError, match="NaN"):
-        fitted(CATEGORY, X=layout(X))
+        fitted(CATEGORY, X=layout(X), missing="error")
     rows[5, 1] = np.inf
     with pytest.raises(ValueError, match="infinity"):
         model.predict(layout(rows))

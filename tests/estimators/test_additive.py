@@ -260,14 +260,15 @@ class TestBadInput:
     @pytest.mark.parametrize(
         ("X", "y", "message"),
         [
-            ([[1.0, np.nan], [0.0, 1.0]], [0, 1], "NaN"),
             ([[1.0, np.inf], [0.0, 1.0]], [0, 1], "infinity"),
             (np.empty((0, 2)), [], "minimum of 1 is required"),
             (np.empty((3, 0)), [0, 1, 0], "minimum of 1 is required"),
             ([[1.0], [2.0]], [1, 1], "at least two classes; y holds one class only: .*1"),
             ([[1.0], [2.0]], [0, 1, 1], "inconsistent numbers of samples"),
             ([[1.0], [2.0]], [0.5, 1.7], "Unknown label type"),
-            ([["a"], ["b"]], [0, 1], "numeric"),
+            ([[1.0, np.inf], [np.nan, 1.0]], [0, 1], "infinity"),
+            ([[1.0], [2.0]], [0.0, np.nan], "Input y contains NaN"),
+            ([[1.0], [2.0]], ["a", None], "Input y contains NaN or None: 1 labels"),
         ],
     )
     def test_data(self, X, y, message):
@@ -480,7 +481,7 @@ class TestShapes:
         with pytest.raises(ValueError, match="X has 4 features, and the model 5"):
             shapes.importance(X[:, :4])
         with pytest.raises(ValueError, match="must be finite"):
-            shapes.evaluate(0, [np.nan])
+            shapes.evaluate(0, [np.inf])
 
     def test_size(self, digits):
         shapes = AdditiveSVC().fit(*digits).shapes_

@@ -43,6 +43,7 @@ MODELS = {
     "nystrom_map": NystromMap("sigmoid", 0.001, n_basis=3),
     "additive_map": AdditiveKernelMap("js", "hats", n_components=2),
     "terms": AdditiveSVC("chi2", FEW),
+    "table": AdditiveSVC("intersection", FEW, scale="rank"),
     "pipeline": make_pipeline(
         MaxAbsScaler(),
         Normalizer("l1"),
@@ -62,13 +63,15 @@ def main() -> None:
     rng = np.random.default_rng(0)
     X, y = rng.integers(0, 5, (30, 3)).astype(np.float64), np.arange(30) % 3
     X[:, 0] += y
+    mixed = np.where(np.arange(3) == 1, np.where(X > 3, None, np.char.mod("level %d", X)), X.astype(object))
     MODELS["terms"]._terms = lambda: TERMS  # type: ignore[method-assign]
     for name, model in MODELS.items():
         if "random_state" in model.get_params() and model.random_state is None:
             model.set_params(random_state=0)
         labels = y if name in ("pmsvm", "rank", "svr", "svr_cv") else np.array(["no", "yes"])[y % 2]
         path = Path(__file__).parent / "models" / f"{name}.kern"
-        kernline.save(model.fit(sp.csr_array(X) if name in SPARSE else X, labels), path)
+        rows = sp.csr_array(X) if name in SPARSE else mixed if name == "table" else X
+        kernline.save(model.fit(rows, labels), path)
 
 
 if __name__ == "__main__":

@@ -1,8 +1,10 @@
 """Values → cells of the solver: the encoder, its terms, and the rows that it makes."""
 
 from .column_range import ColumnRange
+from .columns import Columns
 from .encoded_data import EncodedData
 from .encoder import SCALES, Encoder, Scale, sample_of_values
+from .level_table import LevelTable
 from .terms import TERMS, Axis, TableTerm, Term, TermSpec, register
 from .units import Units, units_of
 
@@ -11,8 +13,10 @@ __all__ = [
     "TERMS",
     "Axis",
     "ColumnRange",
+    "Columns",
     "EncodedData",
     "Encoder",
+    "LevelTable",
     "Scale",
     "TableTerm",
     "Term",

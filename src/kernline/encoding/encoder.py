@@ -25,7 +25,7 @@ No float copy of the data is made: it is read in place. Codes do not depend on t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, is_dataclass, replace
+from dataclasses import dataclass, field, fields, is_dataclass, replace
 from itertools import accumulate
 from typing import Literal
 
@@ -42,6 +42,7 @@ from ..sources import sources
 from ..tables import CodeGrid, TablePair
 from ..tables.table import Payload
 from .column_range import ColumnRange
+from .columns import Columns
 from .encoded_data import EncodedData
 from .ranks import NO_EDGES, rank_edges
 from .terms import Cells, NumberTerm, Term, TermSpec, column_values, fit_terms, nan_columns, replaced_columns
@@ -61,7 +62,19 @@ _ZERO = np.float32(2.0**-31)
 # Kinds of input columns, as the core numbers them: those of other terms are encoded here.
 _NUMBER, _CATEGORY, _OTHER = range(3)
 # What decides the code of a value.
-_LEARNT = ("grid", "offsets", "factors", "edge_start", "edges", "levels", "clips", "payload", "numbers", "terms")
+_LEARNT = (
+    "grid",
+    "offsets",
+    "factors",
+    "edge_start",
+    "edges",
+    "levels",
+    "clips",
+    "payload",
+    "numbers",
+    "terms",
+    "columns",
+)
 # Not pickled.
 _CACHED = ("native", "is_number", "functions")
 
@@ -87,6 +100,7 @@ class Encoder:
     payload: Payload | None = None
     numbers: Numbers | None = None  # how a number becomes u
     terms: tuple[Term, ...] = ()  # all but the numbers
+    columns: Columns = field(default_factory=Columns)  # the names of levels, and what NaN counts as
 
     def __post_init__(self) -> None:
         """Model files of format 1.0 do not say how numbers become u."""
@@ -103,11 +117,15 @@ class Encoder:
         column_range: ColumnRange | None = None,
         kernel: AdditiveKernel,
         terms: Sequence[TermSpec] = (),
+        columns: Columns | None = None,
         sample_weight: Array | None = None,
         seed: int = 0,
         n_threads: int = 1,
     ) -> Encoder:
         """Learn T_j and s_j from X (CSR or 2-d array, validated), and the `terms` besides numbers."""
+        columns = columns or Columns()
+        if columns.gaps == "zero" and scale != "max":
+            columns = replace(columns, gaps="middle")  # zero is no value of its own there
         fitted = fit_terms(X, terms)
         replaced = replaced_columns(fitted)
         column_range = (column_range or ColumnRange.of(X, n_threads)).without(replaced)
@@ -133,6 +151,7 @@ class Encoder:
             payload=pair.payload,
             numbers="rank" if scale == "rank" else "affine",
             terms=fitted,
+            columns=columns,
         )
         if fitted and is_sparse(X) and not encoder.keeps_zeros:
             raise ValueError(
@@ -205,6 +224,11 @@ class Encoder:
             points = self.edges[here], self.levels[here]
         return NumberTerm(j, float(self.offsets[j]), float(self.factors[j]), points)
 
+    def value_of_gap(self, j: int) -> float:
+        """What NaN counts as in the number of column j, if it has no weight of its own."""
+        number = self.number(j)
+        return float(number.values_at(np.array([0.5]))[0]) if number and self.columns.gaps == "middle" else 0.0
+
     def column(self, j: int) -> Encoder:
         """Return the encoder of the number in column j alone."""
         here = slice(j, j + 1)
@@ -219,6 +243,7 @@ class Encoder:
             edges=self.edges[edges],
             levels=self.levels[edges],
             terms=(),
+            columns=Columns(),
         )
 
     @cached_property
@@ -249,7 +274,7 @@ class Encoder:
         return {key: value for key, value in self.__dict__.items() if key not in _CACHED}
 
     def __setstate__(self, state: dict[str, object]) -> None:
-        self.__dict__.update({"numbers": None, "terms": ()} | state)
+        self.__dict__.update({"numbers": None, "terms": (), "columns": Columns()} | state)
         self.__post_init__()
 
     def transform(

@@ -10,16 +10,16 @@ from numpy.typing import ArrayLike
 from scipy.special import expit
 
 from .. import kernels, tables
-from ..array_types import Matrix, MatrixLike
+from ..array_types import Array, Matrix, MatrixLike
 from ..class_signs import ClassWeight
 from ..encoding import EncodedData, Scale
 from ..joint_losses import probabilities
 from ..randomness import RandomState
 from ..sklearn_compat import Constraints, Interval, StrOptions, fit_context
-from .additive_base import AdditiveBase
+from .additive_base import AdditiveBase, Categorical
 from .fitting import in_one_step
 from .joint_fit import Interactions
-from .labelled import AnyLabelled, labelled_or_encoded
+from .labelled import AnyLabelled, labelled_table
 from .one_vs_rest import OneAgainstRest
 from .probabilities import probabilities_of_log_loss
 from .progress import runs_callbacks
@@ -63,6 +63,15 @@ class AdditiveSVC(OneAgainstRest[Matrix | EncodedData], AdditiveBase):
     solver : {"auto", "dual-cd", "newton"}, default="auto"
         Coordinate descent on the dual, Newton's method on the primal, or ("auto") the first until the second pays: for
         large C, and for many rows of few features. Only "hats", the linear kernel and the explicit maps have a primal.
+    categorical : "auto", list of names or numbers of columns, boolean mask, or None, default="auto"
+        Columns with an exact weight for each level instead of a curve. "auto": columns of text, and those of type
+        category in a data frame; booleans are the numbers 0 and 1. A list or a mask names all of them. None: there are
+        none, and text is refused. A level that the training data does not hold adds nothing to the score.
+    missing : {"own", "error"}, default="own"
+        "own": NaN, None, pandas.NA and empty text have a weight of their own in every column that has some in training.
+        In a column that has none, a missing category adds nothing, and a missing number counts as the middle of the
+        training values: the median for scale="rank", the middle of the range for "minmax", zero for "max". "error":
+        they are refused.
     class_weight : dict, "balanced" or None, default=None
         Factor of C by class.
     n_jobs : int or None, default=None
@@ -121,6 +130,8 @@ class AdditiveSVC(OneAgainstRest[Matrix | EncodedData], AdditiveBase):
         tol: float = 0.01,
         max_iter: int = 1000,
         solver: str = "auto",
+        categorical: Categorical = "auto",
+        missing: Literal["own", "error"] = "own",
         class_weight: ClassWeight = None,
         n_jobs: int | None = None,
         random_state: RandomState = 0,
@@ -138,6 +149,8 @@ class AdditiveSVC(OneAgainstRest[Matrix | EncodedData], AdditiveBase):
             tol=tol,
             max_iter=max_iter,
             solver=solver,
+            categorical=categorical,
+            missing=missing,
             n_jobs=n_jobs,
             random_state=random_state,
             verbose=verbose,
@@ -150,10 +163,11 @@ class AdditiveSVC(OneAgainstRest[Matrix | EncodedData], AdditiveBase):
     @in_one_step
     @runs_callbacks
     def fit(self, X: MatrixLike | EncodedData, y: ArrayLike, sample_weight: ArrayLike | None = None) -> AdditiveSVC:
-        """Fit to X, (n_samples, n_features) dense or sparse, and labels y; `sample_weight` is a factor of C.
+        """Fit to X, (n_samples, n_features), and labels y; `sample_weight` is a factor of C.
 
-        X may also be what ``io.read(encoder=)`` returns: codes of the encoder of a model with the same kernel,
-        approximation and scale. No values are held then.
+        X is an array, a sparse matrix, or a table with columns of text and missing values: a data frame of pandas,
+        polars or pyarrow, an array of objects, or what ``io.read`` returns. It may also be what ``io.read(encoder=)``
+        returns: codes of the encoder of a model with the same kernel, approximation and scale. No values are held then.
         """
         data = self._labelled(X, y, sample_weight)
         self._fit_to(data, self.C)
@@ -178,4 +192,4 @@ class AdditiveSVC(OneAgainstRest[Matrix | EncodedData], AdditiveBase):
             return np.log(self.predict_proba(X))
 
     def _labelled(self, X: MatrixLike | EncodedData, y: ArrayLike, sample_weight: ArrayLike | None) -> AnyLabelled:
-        return labelled_or_encoded(self, X, y, sample_weight, self.class_weight, self._terms())
+        return labelled_table(self, X, y, sample_weight, self.class_weight, self._table_rules())

@@ -7,17 +7,19 @@ from numbers import Integral, Real
 from typing import ClassVar, Literal, cast
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from .. import kernels, losses, tables, validation
 from ..array_types import Array, Matrix, MatrixLike
 from ..class_signs import costs
 from ..encoding import SCALES, EncodedData, Scale, TermSpec
-from ..randomness import RandomState, random_of, seed_from
 from ..pair_functions import PairFunction
+from ..randomness import RandomState, random_of, seed_from
 from ..shapes import ShapeFunctions
 from ..sklearn_compat import Constraints, Interval, Options, StrOptions, Tags
 from ..solvers import DualCD, SolveResult
+from ..table_input import TableRules
 from ..threads import thread_count
 from ..training import AdditiveRows, AdditiveSettings, Intercept, encode
 from .choices import JOINT_LOSSES, Asked, Choice, choose
@@ -30,6 +32,7 @@ from .training_data import AnyTrainingData
 Kernel = str | kernels.AdditiveKernel
 # The name of the one problem, where all are solved together.
 ALL_PROBLEMS = "all together"
+Categorical = Literal["auto"] | ArrayLike | None
 
 
 class AdditiveBase(Solved[Matrix | EncodedData]):
@@ -52,6 +55,8 @@ class AdditiveBase(Solved[Matrix | EncodedData]):
         "tol": [Interval(Real, 0.0, None, closed="neither")],
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "solver": [StrOptions({"auto", "dual-cd", "newton"})],
+        "categorical": [StrOptions({"auto"}), "array-like", None],
+        "missing": [StrOptions({"own", "error"})],
         "n_jobs": [Integral, None],
         "random_state": ["random_state"],
         "verbose": ["verbose"],
@@ -71,6 +76,8 @@ class AdditiveBase(Solved[Matrix | EncodedData]):
         tol: float,
         max_iter: int,
         solver: str,
+        categorical: Categorical,
+        missing: Literal["own", "error"],
         n_jobs: int | None,
         random_state: RandomState,
         verbose: int,
@@ -86,6 +93,8 @@ class AdditiveBase(Solved[Matrix | EncodedData]):
         self.tol = tol
         self.max_iter = max_iter
         self.solver = solver
+        self.categorical = categorical
+        self.missing = missing
         self.n_jobs = n_jobs
         self.random_state = random_state
         self.verbose = verbose
@@ -120,7 +129,7 @@ class AdditiveBase(Solved[Matrix | EncodedData]):
             has_pairs=not is_none(self._interactions()),
             losses=self._auto_losses,
         )
-        choice = choose(asked, data, tuple(self._terms()), thread_count(self.n_jobs))
+        choice = choose(asked, data, data.terms, thread_count(self.n_jobs))
         if self.verbose and "auto" in (asked.kernel, asked.scale, asked.loss, asked.C):
             show_log()
             logger.info("%s", choice.line)
@@ -150,7 +159,8 @@ class AdditiveBase(Solved[Matrix | EncodedData]):
         return is_joint
 
     def _fit_jointly(self, data: AnyTrainingData, rows: AdditiveRows, choice: Choice, seed: int) -> None:
-        progress = FitProgress(self, [ALL_PROBLEMS if data.n_problems > 1 else data.names[0]], self.max_iter, self.verbose)
+        name = ALL_PROBLEMS if data.n_problems > 1 else data.names[0]
+        progress = FitProgress(self, [name], self.max_iter, int(self.verbose))
         watch = progress.problem(0)
         by_evidence = choice.C is None
         C = data.first_cost if by_evidence else choice.C
@@ -191,7 +201,8 @@ class AdditiveBase(Solved[Matrix | EncodedData]):
             gamma=self.gamma,
             loss=losses.get(choice.loss),
             intercept=Intercept(self.fit_intercept, self.intercept_scaling),
-            terms=tuple(self._terms()),
+            terms=data.terms,
+            columns=data.columns,
             seed=seed,
             n_problems=data.n_problems,
             n_threads=thread_count(self.n_jobs),
@@ -209,8 +220,12 @@ class AdditiveBase(Solved[Matrix | EncodedData]):
         self.shapes_ = ShapeFunctions(rows.encoder, rows.pair.read, weights, self.intercept_, names, pairs)
 
     def _terms(self) -> Sequence[TermSpec]:
-        """The terms to fit besides numbers."""
+        """The terms to fit besides numbers, categories and missing values."""
         return ()
+
+    def _table_rules(self) -> TableRules:
+        """How a table becomes numbers and terms."""
+        return TableRules(self.categorical, self.missing, tuple(self._terms()))
 
     def _check_new(self, X: MatrixLike | EncodedData) -> Matrix | EncodedData:
         check_is_fitted(self)
@@ -224,6 +239,8 @@ class AdditiveBase(Solved[Matrix | EncodedData]):
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         # scale="auto" ranks what the kernel does not take.
+        tags.input_tags.allow_nan = self.missing == "own"
+        tags.input_tags.string = isinstance(self.categorical, str)
         tags.input_tags.positive_only = self.scale == "max" and any(
             getattr(kernels.BY_NAME.get(kernel) if isinstance(kernel, str) else kernel, "nonnegative", False)
             for kernel in self._kernels()

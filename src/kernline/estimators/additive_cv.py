@@ -14,7 +14,7 @@ from ..encoding import EncodedData, Scale
 from ..randomness import RandomState
 from ..sklearn_compat import Constraints, fit_context
 from .additive import AdditiveSVC
-from .additive_base import AdditiveBase, Kernel
+from .additive_base import AdditiveBase, Categorical, Kernel
 from .additive_search import AdditiveSearch
 from .cross_validation import Scorer
 from .fitting import in_one_step
@@ -42,7 +42,8 @@ class AdditiveSVCCV(AdditiveSearch, AdditiveSVC):
         None is accuracy, weighted by `sample_weight`. A name is one of scikit-learn's scorers, given the weights too; a
         callable is called as scoring(model, X, y) for the held-out rows, and may ask the model for `predict` and
         `decision_function` of all of these.
-    gamma, p, loss, scale, fit_intercept, intercept_scaling, tol, max_iter, solver, class_weight : as for AdditiveSVC
+    gamma, p, loss, scale, fit_intercept, intercept_scaling, tol, max_iter, solver, categorical, missing, class_weight :
+        as for AdditiveSVC
     n_jobs : int or None, default=None
         Threads, for folds and classes. The result does not depend on it.
     random_state, verbose : as for AdditiveSVC. verbose=1 logs a line for each fold, class and C.
@@ -90,6 +91,8 @@ class AdditiveSVCCV(AdditiveSearch, AdditiveSVC):
         tol: float = 0.01,
         max_iter: int = 1000,
         solver: str = "auto",
+        categorical: Categorical = "auto",
+        missing: Literal["own", "error"] = "own",
         class_weight: ClassWeight = None,
         n_jobs: int | None = None,
         random_state: RandomState = 0,
@@ -109,6 +112,8 @@ class AdditiveSVCCV(AdditiveSearch, AdditiveSVC):
             tol=tol,
             max_iter=max_iter,
             solver=solver,
+            categorical=categorical,
+            missing=missing,
             n_jobs=n_jobs,
             random_state=random_state,
             verbose=verbose,

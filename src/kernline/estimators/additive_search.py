@@ -71,7 +71,7 @@ class AdditiveSearch(AdditiveBase):
     def _choice_of(self, data: AnyTrainingData, kernel: Kernel) -> Choice:
         """The scale and loss for one of the kernels; C does not matter yet."""
         asked = Asked(kernel, self.scale, self.loss, 1.0, is_joint=False, has_pairs=False, losses=self._auto_losses[1:] * 2)
-        return choose(asked, data, tuple(self._terms()), thread_count(self.n_jobs))
+        return choose(asked, data, data.terms, thread_count(self.n_jobs))
 
     def _checked_kernels(self) -> Sequence[Kernel]:
         choices = self._kernels()

@@ -13,10 +13,10 @@ from ..array_types import Array, Matrix, MatrixLike
 from ..encoding import EncodedData, Scale
 from ..randomness import RandomState
 from ..sklearn_compat import Constraints, Interval, StrOptions, Tags, fit_context
-from .additive_base import AdditiveBase
+from .additive_base import AdditiveBase, Categorical
 from .fitting import in_one_step
 from .joint_fit import Interactions
-from .measured import AnyMeasured, Goal, measured_or_encoded
+from .measured import AnyMeasured, Goal, measured_table
 from .one_vs_rest import one_column_flat
 from .progress import runs_callbacks
 
@@ -39,7 +39,8 @@ class AdditiveSVR(RegressorMixin, AdditiveBase):
         "scale" is a tenth of the standard deviation of y.
     loss : {"squared_error", "epsilon_insensitive", "squared_epsilon_insensitive"}, default="squared_error"
         Cost of an error: its square, what it exceeds epsilon by (less affected by outliers), or the square of that.
-    gamma, p, scale, fit_intercept, intercept_scaling, tol, max_iter, solver : as for AdditiveSVC
+    gamma, p, scale, fit_intercept, intercept_scaling, tol, max_iter, solver, categorical, missing : as for
+        AdditiveSVC
     n_jobs : int or None, default=None
         Threads, for outputs; remaining threads are shared among them. None is one, -1 all.
     random_state, verbose : as for AdditiveSVC
@@ -91,6 +92,8 @@ class AdditiveSVR(RegressorMixin, AdditiveBase):
         tol: float = 0.01,
         max_iter: int = 1000,
         solver: str = "auto",
+        categorical: Categorical = "auto",
+        missing: Literal["own", "error"] = "own",
         n_jobs: int | None = None,
         random_state: RandomState = 0,
         verbose: int = 0,
@@ -107,6 +110,8 @@ class AdditiveSVR(RegressorMixin, AdditiveBase):
             tol=tol,
             max_iter=max_iter,
             solver=solver,
+            categorical=categorical,
+            missing=missing,
             n_jobs=n_jobs,
             random_state=random_state,
             verbose=verbose,
@@ -119,9 +124,10 @@ class AdditiveSVR(RegressorMixin, AdditiveBase):
     @in_one_step
     @runs_callbacks
     def fit(self, X: MatrixLike | EncodedData, y: ArrayLike, sample_weight: ArrayLike | None = None) -> AdditiveSVR:
-        """Fit to X, (n_samples, n_features) dense or sparse, and numbers y, (n_samples,) or (n_samples, n_outputs).
+        """Fit to X, (n_samples, n_features), and numbers y, (n_samples,) or (n_samples, n_outputs).
 
-        `sample_weight` is a factor of C. X may also be what ``io.read(encoder=)`` returns, as for AdditiveSVC.
+        `sample_weight` is a factor of C. X is an array, a sparse matrix, a table with text and missing values, or what
+        ``io.read(encoder=)`` returns, as for AdditiveSVC.
         """
         data = self._measured(X, y, sample_weight)
         self._fit_to(data, self.C)
@@ -130,7 +136,7 @@ class AdditiveSVR(RegressorMixin, AdditiveBase):
 
     def _measured(self, X: MatrixLike | EncodedData, y: ArrayLike, sample_weight: ArrayLike | None) -> AnyMeasured:
         goal = Goal(losses.get(self.loss), self.epsilon, self.fit_intercept and self.intercept_scaling is None)
-        return measured_or_encoded(self, X, y, sample_weight, self._terms(), goal)
+        return measured_table(self, X, y, sample_weight, self._table_rules(), goal)
 
     def _keep_units(self, data: AnyMeasured) -> None:
         self.epsilon_, self.target_unit_ = data.epsilons, data.units

@@ -12,7 +12,7 @@ from ..array_types import MatrixLike
 from ..encoding import EncodedData, Scale
 from ..randomness import RandomState
 from ..sklearn_compat import Constraints, fit_context
-from .additive_base import AdditiveBase, Kernel
+from .additive_base import AdditiveBase, Categorical, Kernel
 from .additive_search import AdditiveSearch
 from .additive_svr import AdditiveSVR
 from .cross_validation import Scorer
@@ -40,7 +40,8 @@ class AdditiveSVRCV(AdditiveSearch, AdditiveSVR):
         None is R², weighted by `sample_weight` and averaged over outputs. A name is one of scikit-learn's scorers, such
         as "neg_root_mean_squared_error", given the weights too; a callable is called as scoring(model, X, y) for the
         held-out rows, and may ask the model for `predict` of all of these.
-    epsilon, gamma, p, loss, scale, fit_intercept, intercept_scaling, tol, max_iter, solver : as for AdditiveSVR
+    epsilon, gamma, p, loss, scale, fit_intercept, intercept_scaling, tol, max_iter, solver, categorical,
+        missing : as for AdditiveSVR
     n_jobs : int or None, default=None
         Threads, for folds and outputs. The result does not depend on it.
     random_state, verbose : as for AdditiveSVC. verbose=1 logs a line for each fold, output and C.
@@ -84,6 +85,8 @@ class AdditiveSVRCV(AdditiveSearch, AdditiveSVR):
         tol: float = 0.01,
         max_iter: int = 1000,
         solver: str = "auto",
+        categorical: Categorical = "auto",
+        missing: Literal["own", "error"] = "own",
         n_jobs: int | None = None,
         random_state: RandomState = 0,
         verbose: int = 0,
@@ -102,6 +105,8 @@ class AdditiveSVRCV(AdditiveSearch, AdditiveSVR):
             tol=tol,
             max_iter=max_iter,
             solver=solver,
+            categorical=categorical,
+            missing=missing,
             n_jobs=n_jobs,
             random_state=random_state,
             verbose=verbose,

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar, TypeAlias
 
 import numpy as np
@@ -13,12 +12,12 @@ from sklearn.base import BaseEstimator
 from .. import validation
 from ..array_types import Array, Floats, Indices, Labels, Matrix, MatrixLike
 from ..class_signs import ClassWeight, one_against_rest, row_weights
-from ..encoding import EncodedData, TermSpec
+from ..encoding import EncodedData
 from ..joint_losses import JointLoss, Separate, Softmax
 from ..losses import Logistic
+from ..table_input import TableRules
 from .held_out import HeldOutClassifier
 from .training_data import RowsT, TrainingData
-
 
 LOGISTIC = Logistic()
 
@@ -61,26 +60,30 @@ def labelled(
     y: ArrayLike,
     sample_weight: ArrayLike | None,
     class_weight: ClassWeight,
-    terms: Sequence[TermSpec] = (),
 ) -> Labelled[Matrix]:
     """Check the arguments of `fit`."""
-    rows, labels, weight = validation.check_training_data(estimator, X, y, sample_weight, terms)
+    rows, labels, weight = validation.check_training_data(estimator, X, y, sample_weight)
     return _with_classes(estimator, rows, labels, weight, class_weight)
 
 
-def labelled_or_encoded(
+def labelled_table(
     estimator: BaseEstimator,
     X: MatrixLike | EncodedData,
     y: ArrayLike,
     sample_weight: ArrayLike | None,
     class_weight: ClassWeight,
-    terms: Sequence[TermSpec],
+    rules: TableRules,
 ) -> AnyLabelled:
-    """Check the arguments of `fit` of an estimator that also takes rows encoded before, from ``io.read(encoder=)``."""
-    if not isinstance(X, EncodedData):
-        return labelled(estimator, X, y, sample_weight, class_weight, terms)
-    rows, labels, weight = validation.check_encoded(estimator, X, y, sample_weight)
-    return _with_classes(estimator, rows, labels, weight, class_weight)
+    """Check the arguments of `fit` of an estimator that takes tables with text and missing values.
+
+    It also takes rows encoded before, from ``io.read(encoder=)``.
+    """
+    if isinstance(X, EncodedData):
+        rows, labels, weight = validation.check_encoded(estimator, X, y, sample_weight)
+        return _with_classes(estimator, rows, labels, weight, class_weight)
+    table = validation.check_training_table(estimator, X, y, sample_weight, rules)
+    data = _with_classes(estimator, table.X, table.y, table.weight, class_weight)
+    return replace(data, terms=table.terms, columns=table.columns)
 
 
 def _with_classes(

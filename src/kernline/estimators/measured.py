@@ -18,11 +18,12 @@ from sklearn.base import BaseEstimator
 from .. import validation
 from ..array_types import Array, Floats, Matrix, MatrixLike
 from ..class_signs import LARGEST
-from ..encoding import EncodedData, TermSpec
+from ..encoding import EncodedData
 from ..joint_losses import JointLoss, Separate
 from ..losses import Loss, SquaredError
 from ..pair_functions import PairFunction
 from ..solvers import Problem, SolveResult
+from ..table_input import TableRules
 from ..training import TrainingRows
 from .held_out import HeldOutRegressor
 from .training_data import RowsT, TrainingData
@@ -151,18 +152,23 @@ class Measured(TrainingData[RowsT]):
 AnyMeasured: TypeAlias = Measured[Matrix] | Measured[EncodedData]
 
 
-def measured_or_encoded(
+def measured_table(
     estimator: BaseEstimator,
     X: MatrixLike | EncodedData,
     y: ArrayLike,
     sample_weight: ArrayLike | None,
-    terms: Sequence[TermSpec],
+    rules: TableRules,
     goal: Goal,
 ) -> AnyMeasured:
-    """Check the arguments of `fit` of a regressor; X may be rows encoded before, from ``io.read(encoder=)``."""
+    """Check the arguments of `fit` of a regressor; X may be a table with text and missing values.
+
+    It may also be rows encoded before, from ``io.read(encoder=)``.
+    """
     if isinstance(X, EncodedData):
         return _with_outputs(*validation.check_encoded(estimator, X, y, sample_weight, numbers=True), goal)
-    return _with_outputs(*validation.check_training_data(estimator, X, y, sample_weight, terms, numbers=True), goal)
+    table = validation.check_training_table(estimator, X, y, sample_weight, rules, numbers=True)
+    data = _with_outputs(table.X, table.y, table.weight, goal)
+    return replace(data, terms=table.terms, columns=table.columns)
 
 
 def _with_outputs(X: RowsT, y: Array, weight: Array | None, goal: Goal) -> Measured[RowsT]:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..array_types import Array, Floats, Labels, Matrix
-from ..encoding import EncodedData
+from ..encoding import Columns, EncodedData, TermSpec
 from ..joint_losses import JointLoss
 from ..pair_functions import PairFunction
 from ..solvers import Problem, SolveResult, Targets
@@ -34,6 +34,8 @@ class TrainingData(ABC, Generic[RowsT]):
     weights: Array  # C_i / C
     names: list[str]  # of the problems
     targets: Sequence[Targets]  # of the problems
+    terms: tuple[TermSpec, ...] = ()  # besides numbers
+    columns: Columns | None = None  # what a table held
 
     @property
     def n_problems(self) -> int:

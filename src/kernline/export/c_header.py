@@ -11,12 +11,12 @@ from typing import NamedTuple
 import numpy as np
 
 from ..array_types import Array, Numbers
-from ..encoding import TableTerm
+from ..encoding import Encoder, TableTerm
 from ..estimators.additive import AdditiveSVC
 from ..io.atomic import replacing
 from ..tables import DenseTable, PowersTable
 from ..tables.pmsvm import LOG_SHIFT
-from .common import AdditiveModel, additive_model, ranks_of, rows_of, terms_of, weights_of
+from .common import AdditiveModel, additive_model, gap_values, ranks_of, rows_of, terms_of, weights_of
 
 
 def to_c(model: AdditiveModel, path: str | os.PathLike[str], *, name: str | None = None) -> None:
@@ -26,7 +26,8 @@ def to_c(model: AdditiveModel, path: str | os.PathLike[str], *, name: str | None
     returns the number of its class; ``NAME_labels`` has the classes as text. `scores` points to NAME_N_SCORES numbers,
     which receive the result of `decision_function`, or is NULL. For a regression, it is ``double NAME_predict(const
     double *x, double *outputs)``, which returns the first output; `outputs` points to NAME_N_OUTPUTS numbers, or is
-    NULL. Compile without -ffast-math.
+    NULL. In a column of text, the value is that of ``double NAME_level(int column, const char *text)``; NULL and the
+    empty text are missing. A missing number is NAN. Compile without -ffast-math.
 
     Parameters
     ----------
@@ -64,9 +65,13 @@ def _parts(model: AdditiveModel, name: str) -> Iterator[str]:
     guard = f"{name.upper()}_H"
     yield f"/* Written by kernline: {type(model).__name__}, {n_features} features, {answer.described}. C99. */\n"
     yield f"#ifndef {guard}\n#define {guard}\n\n#include <stddef.h>\n"
-    powers = isinstance(shapes.table, PowersTable)
-    yield "#include <math.h>\n\n" if powers else "\n"
+    powers, gaps = isinstance(shapes.table, PowersTable), gap_values(encoder)
+    yield "#include <math.h>\n" if powers or gaps is not None or encoder.columns.of_text else ""
+    yield "#include <string.h>\n\n" if encoder.columns.of_text else "\n"
     yield f"#define {name.upper()}_N_FEATURES {n_features}\n{answer.definitions}"
+    yield from _levels(encoder, name)
+    if gaps is not None:
+        yield from _table("double", f"{name}_gaps", gaps)
     yield from _table("double", f"{name}_intercepts", np.asarray(shapes.intercepts, dtype=np.float64))
     yield from _table("float", f"{name}_weights", weights_of(shapes))
     ranks = ranks_of(encoder)
@@ -93,7 +98,8 @@ def _parts(model: AdditiveModel, name: str) -> Iterator[str]:
         vector = vector.replace("N_STEPS", str(getattr(shapes.table, "steps", 1)))
     low, high = ("0.0f", "1.0f") if encoder.clips else ("-1e18f", "1e18f")
     code = unit + _PREDICT.replace("/* vector */", vector)
-    code = code.replace("/* missing */", _SKIP_NAN if encoder.nan_columns.size else "")
+    skips = encoder.nan_columns.size or (encoder.columns.gaps == "zero" and not encoder.clips)
+    code = code.replace("/* missing */", _FILL_GAPS if gaps is not None else _SKIP_NAN if skips else _VALUES)
     code = code.replace("/* terms */", "".join(_term_code(number, *exported) for number, exported in enumerate(terms)))
     helpers = {axis.kind for term, _ in terms for axis in term.axes} & set(_AXES)
     code = "".join(_AXES[kind] for kind in sorted(helpers)) + code
@@ -156,6 +162,17 @@ def _term_code(number: int, term: TableTerm, _: Array) -> str:
     return "\n".join([comment, *lines, f"    if ({found}) {add}", "  }", ""])
 
 
+def _levels(encoder: Encoder, name: str) -> Iterator[str]:
+    """The names of the levels of columns of text, and the function that looks them up."""
+    cases = ""
+    for j, levels in zip(encoder.columns.of_text, encoder.columns.levels, strict=True):
+        texts = ",\n".join(f"  {_quoted(text)}" for text in levels)
+        yield f"static const char *const {name}_levels{j}[{max(1, levels.size)}] = {{\n{texts or '  NULL'}\n}};\n"
+        cases += f"    case {j}: levels = {name}_levels{j}; n = {levels.size}; break;\n"
+    if cases:
+        yield _LEVEL.replace("/* cases */", cases).replace("NAME", name) + "\n"
+
+
 def _table(kind: str, name: str, values: Numbers) -> Iterator[str]:
     """An array, with hexadecimal numbers, which are exact."""
     flat = values.ravel()
@@ -169,6 +186,8 @@ def _table(kind: str, name: str, values: Numbers) -> Iterator[str]:
 
 def _number(value: float) -> str:
     """A number. Infinity, after the last edge, becomes the largest finite number."""
+    if value != value:
+        return "NAN"
     if value == 0.0:
         return "0.0"
     return value.hex() if np.isfinite(value) else "0x1.fffffffffffffp+1023"
@@ -206,7 +225,7 @@ static inline KIND NAME_predict(const double *x, double *ANSWERS) {
   double sums[N_SCORES];
   for (int p = 0; p < N_SCORES; ++p) sums[p] = NAME_intercepts[p];
   for (int j = 0; j < N_FEATURES; ++j) {
-/* missing */    float u = NAME_unit(x[j], j);
+/* missing */    float u = NAME_unit(value, j);
     if (!(u > LOW)) u = LOW;
     if (u > HIGH) u = HIGH;
 /* vector */    for (int k = 0; k < n; ++k) {
@@ -217,8 +236,31 @@ static inline KIND NAME_predict(const double *x, double *ANSWERS) {
 /* terms */  if (ANSWERS) for (int p = 0; p < N_SCORES; ++p) ANSWERS[p] = sums[p];
 """
 
+_VALUES = """\
+    const double value = x[j];
+"""
+
 _SKIP_NAN = """\
-    if (x[j] != x[j]) continue;
+    const double value = x[j];
+    if (value != value) continue;
+"""
+
+_FILL_GAPS = """\
+    const double value = x[j] != x[j] ? NAME_gaps[j] : x[j];
+    if (value != value) continue;
+"""
+
+_LEVEL = """
+/* The value of a text in a column of text: NAN if it is missing, the number of levels if it is not known. */
+static inline double NAME_level(int column, const char *text) {
+  const char *const *levels = NULL;
+  int n = 0;
+  switch (column) {
+/* cases */  }
+  if (!text || !*text) return (double)NAN;
+  for (int k = 0; k < n; ++k) if (strcmp(levels[k], text) == 0) return k;
+  return n;
+}
 """
 
 # The position of a value on an axis of a table, or -1.

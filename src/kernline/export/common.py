@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
 from ..array_types import Array
-from ..encoding import Encoder, TableTerm
+from ..encoding import Axis, Encoder, TableTerm
 from ..estimators.additive import AdditiveSVC
 from ..estimators.additive_svr import AdditiveSVR
 from ..shapes import ShapeFunctions
@@ -84,6 +84,22 @@ def terms_of(shapes: ShapeFunctions, call: str) -> list[ExportedTerm]:
             )
         found.append(ExportedTerm(term, shapes.term_scores(number)))
     return found
+
+
+def level_names(shapes: ShapeFunctions, column: int, axis: Axis) -> list[str] | None:
+    """The texts at the positions of an axis, if its column holds text."""
+    names = shapes.encoder.columns.names(column)
+    return None if names is None or axis.kind != "levels" else [names[int(point)] for point in axis.points]
+
+
+def gap_values(encoder: Encoder) -> Array | None:
+    """For each column, the number that NaN counts as; NaN where it adds nothing. None if it does so in all of them."""
+    if encoder.columns.gaps != "middle":
+        return None
+    values = [encoder.value_of_gap(j) if is_number else np.nan for j, is_number in enumerate(encoder.is_number)]
+    out = np.array(values, dtype=np.float64)
+    out[encoder.nan_columns] = np.nan
+    return out
 
 
 def ranks_of(encoder: Encoder) -> Ranks | None:

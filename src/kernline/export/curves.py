@@ -24,7 +24,16 @@ from ..estimators.additive import AdditiveSVC
 from ..io.atomic import replacing
 from ..shapes import ShapeFunctions
 from ..tables import DenseTable, PairTable, PowersTable
-from .common import AdditiveModel, ExportedTerm, additive_model, names_of_problems, rows_of, terms_of
+from .common import (
+    AdditiveModel,
+    ExportedTerm,
+    additive_model,
+    gap_values,
+    level_names,
+    names_of_problems,
+    rows_of,
+    terms_of,
+)
 
 
 def to_json(model: AdditiveModel, path: str | os.PathLike[str]) -> None:
@@ -45,7 +54,8 @@ def to_json(model: AdditiveModel, path: str | os.PathLike[str]) -> None:
     has an axis for every feature that it reads, and "scores" for every class or output, with the cells of the table row
     by row. On an axis of kind "levels", a value has the position of the point that it equals; on one of kind "bins",
     the number of points at or below it; on one of kind "missing", NaN has position 0. Values without a position add
-    nothing, and NaN adds nothing to a curve. A feature that is a category has no "values".
+    nothing, and NaN adds nothing to a curve, unless the feature has a "gap": the value that NaN counts as. A feature
+    that is a category has no "values". If it is text, "names" has the texts that the points of an axis stand for.
 
     >>> import json, os, tempfile
     >>> from sklearn.datasets import load_digits
@@ -61,6 +71,7 @@ def to_json(model: AdditiveModel, path: str | os.PathLike[str]) -> None:
     'linear'
     """
     model = additive_model(model, "to_json")
+    gaps = gap_values(model.shapes_.encoder)
     described = {
         "classes": model.classes_.tolist() if isinstance(model, AdditiveSVC) else None,
         "scores_of": names_of_problems(model),
@@ -69,7 +80,9 @@ def to_json(model: AdditiveModel, path: str | os.PathLike[str]) -> None:
         "between": _between(model.shapes_),
         "codes": _codes(model.shapes_),
         "features": [
-            {"name": name, "values": values.tolist(), "scores": scores.T.tolist()} | _unit_of(model.shapes_, j)
+            {"name": name, "values": values.tolist(), "scores": scores.T.tolist()}
+            | _unit_of(model.shapes_, j)
+            | ({} if gaps is None or np.isnan(gaps[j]) else {"gap": float(gaps[j])})
             for j, (name, values, scores) in enumerate(_curves(model))
         ],
         "terms": [_described(model, exported) for exported in terms_of(model.shapes_, "to_json")],
@@ -83,7 +96,7 @@ def to_csv(model: AdditiveModel, path: str | os.PathLike[str]) -> None:
 
     The first line after the header has the intercepts, with an empty feature and value. Between values, curves are
     straight; if the second column is called "from", a score is valid from there up to the next value. `to_json` writes
-    more details. Categories ("= 2.0"), missing values ("missing") and pairs of features follow.
+    more details. Categories ("= red"), missing values ("missing") and pairs of features follow.
 
     >>> import os, tempfile
     >>> from sklearn.datasets import load_digits
@@ -105,7 +118,7 @@ def to_csv(model: AdditiveModel, path: str | os.PathLike[str]) -> None:
         writer.writerows([name, value, *row] for value, row in zip(values.tolist(), scores.tolist(), strict=True))
     for term, scores in terms_of(model.shapes_, "to_csv"):
         name = " and ".join(_name(model, j) for j in term.columns)
-        cells = product(*(_texts(axis) for axis in term.axes))
+        cells = product(*(_texts(model.shapes_, *side) for side in zip(term.columns, term.axes, strict=True)))
         writer.writerows([name, " and ".join(cell), *row] for cell, row in zip(cells, scores.tolist(), strict=True))
     with replacing(path) as file:
         file.write(text.getvalue().encode())
@@ -160,16 +173,22 @@ def _name(model: AdditiveModel, j: int) -> str:
 def _described(model: AdditiveModel, exported: ExportedTerm) -> dict[str, object]:
     """A term for JSON."""
     term, scores = exported
-    axes = [{"kind": axis.kind, "points": axis.points.tolist()} for axis in term.axes]
+    axes = [_described_axis(model.shapes_, j, axis) for j, axis in zip(term.columns, term.axes, strict=True)]
     names = [_name(model, j) for j in term.columns]
     return {"kind": term.kind, "features": names, "axes": axes, "scores": scores.T.tolist()}
 
 
-def _texts(axis: Axis) -> list[str]:
+def _described_axis(shapes: ShapeFunctions, j: int, axis: Axis) -> dict[str, object]:
+    names = level_names(shapes, j, axis)
+    described: dict[str, object] = {"kind": axis.kind, "points": axis.points.tolist()}
+    return described if names is None else described | {"names": names}
+
+
+def _texts(shapes: ShapeFunctions, j: int, axis: Axis) -> list[str]:
     """The positions on an axis, as text for CSV."""
     if axis.kind == "missing":
         return ["missing"]
-    points = [repr(point) for point in axis.points.tolist()]
+    points = level_names(shapes, j, axis) or [repr(point) for point in axis.points.tolist()]
     if axis.kind == "levels":
         return [f"= {point}" for point in points]
     inner = [f">= {low} and < {high}" for low, high in pairwise(points)]

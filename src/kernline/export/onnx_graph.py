@@ -6,6 +6,7 @@ Codes are computed in float64, as in the core: a wrong code would change a score
 from __future__ import annotations
 
 import importlib
+import json
 import os
 from typing import TYPE_CHECKING, Literal
 
@@ -14,7 +15,7 @@ from numpy.typing import ArrayLike, DTypeLike
 from sklearn.utils.validation import check_is_fitted
 
 from ..array_types import Array, Indices, Labels, Numbers, is_sparse
-from ..encoding import Axis, TableTerm
+from ..encoding import Axis, Encoder, TableTerm
 from ..estimators.additive import AdditiveSVC
 from ..estimators.additive_svr import AdditiveSVR
 from ..estimators.budgeted import BudgetedSVC
@@ -23,7 +24,7 @@ from ..io.atomic import replacing
 from ..shapes import ShapeFunctions
 from ..tables import DenseTable, PairTable, PowersTable
 from ..tables.pmsvm import LOG_SHIFT
-from .common import additive_model, ranks_of, rows_of, terms_of, weights_of
+from .common import additive_model, gap_values, ranks_of, rows_of, terms_of, weights_of
 
 if TYPE_CHECKING:
     import onnx
@@ -42,8 +43,10 @@ def to_onnx(
 
     The outputs of a classifier are "label" and "scores", the result of `decision_function`; that of a regressor is
     "prediction". Supported are AdditiveSVC and AdditiveSVR with every kernel and approximation, NystromSVC with kernel
-    "rbf", "poly" or "sigmoid", and BudgetedSVC. Rows are dense. Values outside the training range are clipped, as in
-    `predict`. Requires the package onnx: ``pip install 'kernline[onnx]'``.
+    "rbf", "poly" or "sigmoid", and BudgetedSVC. Rows are dense. A model of columns of text has a second input "text", a
+    tensor of strings with these columns alone, and "X" has the others, both in the order of the training data; the
+    empty string is a missing value. The names of the columns are in the metadata of the file. Values outside the
+    training range are clipped, as in `predict`. Requires the package onnx: ``pip install 'kernline[onnx]'``.
 
     Parameters
     ----------
@@ -70,7 +73,8 @@ def to_onnx(
     graph = _Graph()
     x = graph("Cast", "X", to=graph.type_of(np.float64))
     if isinstance(model, AdditiveSVC | AdditiveSVR):
-        scores = _additive(graph, x, additive_model(model, "to_onnx").shapes_)
+        shapes = additive_model(model, "to_onnx").shapes_
+        scores = _additive(graph, _with_text(graph, x, shapes.encoder), shapes)
     elif isinstance(model, NystromSVC):
         scores = _landmarks(graph, x, model)
     elif isinstance(model, BudgetedSVC):
@@ -97,6 +101,7 @@ class _Graph:
             raise ImportError("to_onnx needs the package onnx: pip install 'kernline[onnx]'.") from error
         self.nodes: list[onnx.NodeProto] = []
         self.constants: list[onnx.TensorProto] = []
+        self.n_text = 0  # columns of the input "text"
 
     def __call__(self, operation: str, *inputs: str | ArrayLike, **attributes: int) -> str:
         names = [value if isinstance(value, str) else self.constant(value) for value in inputs]
@@ -108,6 +113,14 @@ class _Graph:
         name = f"c{len(self.constants)}"
         self.constants.append(self.onnx.numpy_helper.from_array(np.asarray(value), name))
         return name
+
+    def numbered(self, texts: str, keys: list[str], values: list[int]) -> str:
+        """The number of each text; the largest plus one for others."""
+        output = f"v{len(self.nodes)}"
+        attributes = {"keys_strings": keys, "values_int64s": values, "default_int64": values[-1] + 1}
+        node = self.onnx.helper.make_node("LabelEncoder", [texts], [output], domain="ai.onnx.ml", **attributes)
+        self.nodes.append(node)
+        return output
 
     def type_of(self, dtype: DTypeLike) -> int:
         return int(self.onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
@@ -145,17 +158,34 @@ class _Graph:
     def finish(self, model: Model, outputs: list[onnx.ValueInfoProto], input_dtype: DTypeLike) -> bytes:
         """The bytes of the model."""
         make = self.onnx.helper
+        n_numbers = model.n_features_in_ - self.n_text
+        inputs = [make.make_tensor_value_info("X", self.type_of(input_dtype), ["n", n_numbers])]
+        if self.n_text:
+            inputs.append(make.make_tensor_value_info("text", self.onnx.TensorProto.STRING, ["n", self.n_text]))
         graph = make.make_graph(
             self.nodes,
             type(model).__name__,
-            [make.make_tensor_value_info("X", self.type_of(input_dtype), ["n", model.n_features_in_])],
+            inputs,
             outputs,
             self.constants,
         )
-        opset = make.make_opsetid("", _OPSET)
-        made = make.make_model(graph, opset_imports=[opset], ir_version=_IR, producer_name="kernline")
+        opsets = [make.make_opsetid("", _OPSET)] + ([make.make_opsetid("ai.onnx.ml", 3)] if self.n_text else [])
+        made = make.make_model(graph, opset_imports=opsets, ir_version=_IR, producer_name="kernline")
+        make.set_model_props(made, _metadata(model))
         self.onnx.checker.check_model(made)
         return bytes(made.SerializeToString())
+
+
+def _metadata(model: Model) -> dict[str, str]:
+    """The names of the columns of each input, as JSON, if they have names."""
+    names = getattr(model, "feature_names_in_", None)
+    if names is None:
+        return {}
+    of_text = set(model.shapes_.encoder.columns.of_text) if hasattr(model, "shapes_") else set()
+    parts = {"X": [str(name) for j, name in enumerate(names) if j not in of_text]}
+    if of_text:
+        parts["text"] = [str(names[j]) for j in sorted(of_text)]
+    return {"columns": json.dumps(parts, ensure_ascii=False)}
 
 
 def _labels(classes: Labels) -> Labels:
@@ -195,11 +225,13 @@ def _units(graph: _Graph, x: str, shapes: ShapeFunctions) -> str:
 def _additive(graph: _Graph, x: str, shapes: ShapeFunctions) -> str:
     """Σ_j φ(u_j) · W_j as one matrix product."""
     encoder, width = shapes.encoder, shapes.weights.shape[2]
-    u = _units(graph, x, shapes)
+    gaps = gap_values(encoder)
+    filled = x if gaps is None else graph("Where", graph("IsNaN", x), gaps, x)
+    u = _units(graph, filled, shapes)
     low, high = (0.0, 1.0) if encoder.clips else (-1e18, 1e18)
     u = graph("Clip", u, np.float32(low), np.float32(high))
-    if encoder.nan_columns.size:
-        u = graph("Where", graph("IsNaN", x), np.float32(0.0), u)
+    if encoder.nan_columns.size or encoder.columns.gaps != "error":
+        u = graph("Where", graph("IsNaN", filled), np.float32(0.0), u)
     if encoder.grid is not None:
         bounds = np.append(np.float32(-np.inf), encoder.thresholds)
         code = _search(graph, u, bounds, bounds.size, np.zeros(1, dtype=np.int64))
@@ -217,6 +249,22 @@ def _additive(graph: _Graph, x: str, shapes: ShapeFunctions) -> str:
     for term, table in terms_of(shapes, "to_onnx"):
         scores = graph("Add", scores, _term(graph, x, term, table))
     return scores
+
+
+def _with_text(graph: _Graph, x: str, encoder: Encoder) -> str:
+    """All columns as numbers: those of "X", and the numbers of the levels in "text", each at its place."""
+    of_text = list(encoder.columns.of_text)
+    if not of_text:
+        return x
+    graph.n_text = len(of_text)
+    parts = [x]
+    for k, levels in enumerate(encoder.columns.levels):
+        texts = graph("Gather", "text", np.array([k]), axis=1)
+        number = graph.cast(graph.numbered(texts, ["", *levels.tolist()], [-1, *range(levels.size)]), np.float64)
+        parts.append(graph("Where", graph("Less", number, np.float64(0.0)), np.float64(np.nan), number))
+    others = [j for j in range(encoder.n_features) if j not in of_text]
+    place = np.argsort([*others, *of_text])
+    return graph("Gather", graph("Concat", *parts, axis=1), place.astype(np.int64), axis=1)
 
 
 def _term(graph: _Graph, x: str, term: TableTerm, scores: Array) -> str:

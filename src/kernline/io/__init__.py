@@ -3,6 +3,7 @@
 Formats register themselves when their files are imported. `register_format` adds one from another package.
 """
 
+from ..encoding import LevelTable
 from . import arrays, arrow, delimited, svmlight  # noqa: F401
 from .formats import FORMATS, BadLines, Data, Format, ReadSettings, format_of, register_format
 from .reading import read
@@ -14,6 +15,7 @@ __all__ = [
     "BadLines",
     "Data",
     "Format",
+    "LevelTable",
     "ReadSettings",
     "Source",
     "format_of",

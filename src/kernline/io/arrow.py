@@ -100,7 +100,7 @@ register_format(
         "parquet",
         read_parquet,
         suffixes=(".parquet", ".pq"),
-        options=("target", "columns"),
+        options=("target", "columns", "categorical"),
         write=write_parquet,
     )
 )
@@ -110,7 +110,7 @@ register_format(
         read_arrow,
         suffixes=(".arrow", ".feather", ".ipc"),
         aliases=("feather",),
-        options=("target", "columns"),
+        options=("target", "columns", "categorical"),
         write=write_arrow,
     )
 )

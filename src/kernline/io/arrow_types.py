@@ -35,11 +35,27 @@ class Column(Protocol):
     def filter(self, mask: Column) -> Column:
         """The values where `mask` is true."""
 
+    def slice(self, offset: int) -> Column:
+        """The values from a row on."""
+
+    def dictionary_encode(self) -> DictionaryColumn:
+        """The distinct values, and the number of each row's."""
+
+    def fill_null(self, value: float) -> Column:
+        """The values, with one in place of nulls."""
+
     def to_numpy(self, zero_copy_only: bool = ...) -> Numbers:
         """The values as an array."""
 
     def to_pylist(self) -> list[str]:
         """The values of a column of text."""
+
+
+class DictionaryColumn(Column, Protocol):
+    """A ``pyarrow.DictionaryArray``."""
+
+    indices: Column
+    dictionary: Column
 
 
 class Field(Protocol):

@@ -1,4 +1,4 @@
-"""CSV and TSV, by pyarrow: features are numbers, the target is any text."""
+"""CSV and TSV, by pyarrow: features are numbers, or text where the first rows hold text; the target is any text."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ from .lines import LineBlock, line_blocks, open_quotes
 from .streams import Source
 from .table import REMEDY, Table, arrow_buffer, pyarrow, read_table
 from .table_writing import write_table
+from .text_columns import MISSING, Kind, booleans, kind_of
 
 if TYPE_CHECKING:
     from .arrow_types import BatchWriter, Column, InvalidRow, Schema
@@ -31,16 +32,18 @@ _LONGEST_HEADER = 1 << 26
 _COLUMNS_AT_ONCE = 10_000
 # Memory per column: its name, its values in a block, and what the parser needs.
 _COLUMN_BYTES = 4_000.0
+# What separates fields where there is no comma.
+_DELIMITERS = (";", "\t", "|")
 _REPLACED = "\ufffd"
 
 
 class DelimitedTable(Table):
     """A table of text. `named`: whether the first line has the names of the columns."""
 
-    def __init__(self, source: Source, delimiter: str, settings: ReadSettings) -> None:
-        self.source, self.delimiter, self.settings = source, delimiter, settings
-        self.bad_lines = settings.bad_lines
+    def __init__(self, source: Source, default_delimiter: str, settings: ReadSettings) -> None:
+        self.source, self.settings, self.bad_lines = source, settings, settings.bad_lines
         first_line = source.stream.readline(_LONGEST_HEADER).removeprefix(b"\xef\xbb\xbf")
+        self.delimiter = settings.delimiter or _sniffed(first_line, default_delimiter)
         names = self._fields(first_line)
         self.named = _are_names(names, settings) if settings.header == "auto" else settings.header
         self.names = names if self.named else [str(j) for j in range(len(names))]
@@ -49,6 +52,7 @@ class DelimitedTable(Table):
         self.dropped: list[int] = []
         # Some bad rows of a block, with the first one of each column: number and error.
         self.bad_rows: list[tuple[int, str]] = []
+        self.kinds: dict[str, Kind] = {}  # of the features, once the first rows have been read
         try:
             super().__init__(source.name, self.names, settings)
         except ValueError as error:
@@ -79,9 +83,11 @@ class DelimitedTable(Table):
                 columns = self._parsed(block)
             except pa.ArrowInvalid as error:
                 explained = ValueError(self._explained(str(error), block))
-                if f"{self.name}:1:" in str(explained):
-                    self._hint(explained)
+                self._hint(explained, self.name + ":1:")
                 raise explained from error
+            except ValueError as error:
+                self._hint(error, self.name + ":1:")
+                raise
             if self.bad_rows and not self.bad_lines.first:
                 row, message = min(self.bad_rows, key=itemgetter(0))  # the first column of several, as min is stable
                 self.bad_lines.report(f"{self.name}:{block.line(row)}: {message}", n_lines=0)  # already counted
@@ -106,8 +112,8 @@ class DelimitedTable(Table):
             raise ValueError(f"{place}: expected the names of columns, found nothing.")
         return [field.strip() for field in fields]
 
-    def _hint(self, error: ValueError) -> None:
-        if not self.named and self.settings.header == "auto":
+    def _hint(self, error: ValueError, place: str = "") -> None:
+        if place in str(error) and not self.named and self.settings.header == "auto":
             error.add_note("Line 1 contains numbers and was read as data. Pass header=True (--header) if it has names.")
 
     def _closed(self, block: LineBlock) -> LineBlock:
@@ -128,24 +134,58 @@ class DelimitedTable(Table):
         """The wanted columns of a block."""
         # If bad rows are skipped, bytes that are not UTF-8 become _REPLACED, which makes the row a bad one.
         text = block.text.decode(errors="replace").encode() if self.bad_lines.skips else block.text
+        columns = None if self.kinds else self._first_columns(text)
+        if columns is None:
+            columns = self._columns(text, as_text=self.bad_lines.skips)
+        return self._good_rows(columns) if self.bad_lines.skips else self._finite(self._loose(columns, block), block)
+
+    def _first_columns(self, text: bytes) -> list[Column] | None:
+        """Find what the features hold. They are read as text if they are not all numbers: None, read them again."""
+        encoder = self.encoder
+        if encoder is not None:
+            self.forced |= {self.features[j] for j in encoder.columns.of_text if j < len(self.features)}
+        self.kinds = {name: "text" if name in self.forced else "number" for name in self.features}
+        as_text = self.bad_lines.skips
+        try:
+            columns = self._columns(text, as_text=as_text)
+        except pyarrow("CSV").ArrowInvalid as error:
+            if "conversion error" not in str(error):
+                raise
+            columns, as_text = self._columns(text, as_text=True), True
+        for name, column in zip(self.features, columns, strict=False):  # the target comes after them
+            if as_text and name not in self.forced:
+                self.kinds[name] = self._kind(column)
+            if self.kinds[name] == "text":
+                self.add_text(name, MISSING)
+        return columns if as_text is self.bad_lines.skips else None
+
+    def _kind(self, column: Column) -> Kind:
+        kind = kind_of(column, skips=self.bad_lines.skips)
+        if kind == "text" and not self.named and self.settings.header == "auto" and len(column) > 1:
+            rest = kind_of(column.slice(1), skips=self.bad_lines.skips)
+            return rest if rest == "text" else "loose number"  # the first line has a name
+        return kind
+
+    def _columns(self, text: bytes, *, as_text: bool) -> list[Column]:
+        """The wanted columns of a block: the target and text as text, the others as numbers or as text."""
         columns: list[Column] = []
         for begin in range(0, len(self.wanted), _COLUMNS_AT_ONCE):
-            columns += self._converted(text, self.wanted[begin : begin + _COLUMNS_AT_ONCE])
-        return self._good_rows(columns) if self.bad_lines.skips else self._finite(columns, block)
+            columns += self._converted(text, self.wanted[begin : begin + _COLUMNS_AT_ONCE], as_text)
+        return columns
 
-    def _converted(self, text: bytes, wanted: list[str]) -> list[Column]:
-        """Some columns of a block: the target as text, the features as numbers, or as text if bad rows are skipped."""
+    def _converted(self, text: bytes, wanted: list[str], as_text: bool) -> list[Column]:
         pa, arrow_csv = pyarrow("CSV"), pyarrow("CSV", "pyarrow.csv")
         skips = self.bad_lines.skips
-        number = pa.string() if skips else pa.float64()
-        types = {name: pa.string() if name == self.target else number for name in wanted}
+        types = {
+            name: pa.float64() if not as_text and self.kinds.get(name) == "number" else pa.string() for name in wanted
+        }
         self.dropped, self.bad_rows = [], []
         # In one thread, or errors would not name the row.
         table = arrow_csv.read_csv(
             pa.BufferReader(arrow_buffer(text)),
             arrow_csv.ReadOptions(use_threads=False, block_size=len(text) + 1, column_names=self.names),
             arrow_csv.ParseOptions(delimiter=self.delimiter, invalid_row_handler=self._drop if skips else None),
-            arrow_csv.ConvertOptions(column_types=types, include_columns=wanted),
+            arrow_csv.ConvertOptions(column_types=types, include_columns=wanted, null_values=MISSING),
         )
         return [column.combine_chunks() for column in table.columns]
 
@@ -160,7 +200,7 @@ class DelimitedTable(Table):
     def _finite(self, columns: list[Column], block: LineBlock) -> list[Column]:
         """The columns, if none of their values is too large for the number type."""
         for name, column in zip(self.wanted, columns, strict=True):
-            if name == self.target:
+            if name == self.target or name in self.text:
                 continue
             rows = np.flatnonzero(self._overflows(column))
             if len(rows):
@@ -169,28 +209,55 @@ class DelimitedTable(Table):
                 raise ValueError(f"{self.name}:{block.line(int(rows[0]))}: column {name!r} holds {value}, {what}.")
         return columns
 
+    def _loose(self, columns: list[Column], block: LineBlock) -> list[Column]:
+        """The columns, with booleans and numbers that were read as text as numbers."""
+        for k, name in enumerate(self.features):
+            kind = self.kinds[name]
+            if kind not in ("boolean", "loose number"):
+                continue
+            numbers, bad = self._as_numbers(columns[k], kind)
+            if bad.any():
+                row = int(bad.argmax())
+                value = str(columns[k][row].as_py())[:40]
+                what = "a number" if kind == "loose number" else "True or False"
+                raise ValueError(
+                    f"{self.name}:{block.line(row)}: column {name!r} holds {value!r}, not {what}. {REMEDY}"
+                )
+            columns[k] = numbers
+        return columns
+
+    def _as_numbers(self, column: Column, kind: Kind) -> tuple[Column, NDArray[np.bool_]]:
+        """A column of text as numbers, null where they are missing; and which rows hold something else."""
+        pa, compute = pyarrow("CSV"), pyarrow("CSV", "pyarrow.compute")
+        if kind == "boolean":
+            numbers, bad = booleans(column)
+            return pa.array(numbers), bad
+        is_number = compute.match_substring_regex(column, NUMBER)
+        trimmed = compute.utf8_trim_whitespace(column)
+        found = compute.if_else(is_number, trimmed, None).cast(pa.float64())
+        is_text = compute.invert(compute.or_(is_number, compute.is_in(trimmed, pa.array(MISSING))))
+        return found, is_text.to_numpy(zero_copy_only=False)
+
     def _overflows(self, numbers: Column) -> NDArray[np.bool_]:
         """Which numbers are infinite in the number type of X."""
         with np.errstate(over="ignore"):
             return np.isinf(numbers.to_numpy(zero_copy_only=False).astype(self.settings.dtype, copy=False))
 
     def _good_rows(self, texts: list[Column]) -> list[Column]:
-        """The rows that have a target and whose features are numbers or missing, with these as numbers."""
+        """The rows that have a target and whose features are what their columns hold, with numbers as numbers."""
         pa, compute = pyarrow("CSV"), pyarrow("CSV", "pyarrow.compute")
-        missing = pa.array(pyarrow("CSV", "pyarrow.csv").ConvertOptions().null_values)
         good = np.ones(len(texts[0]), dtype=bool)
         columns: list[Column] = []
         for name, column in zip(self.wanted, texts, strict=True):
-            if name == self.target:
-                is_bad = compute.or_(compute.equal(column, ""), compute.match_substring(column, _REPLACED))
+            if name == self.target or name in self.text:
+                is_bad = compute.match_substring(column, _REPLACED)
+                if name == self.target:
+                    is_bad = compute.or_(is_bad, compute.equal(column, ""))
                 bad = is_bad.to_numpy(zero_copy_only=False)
                 columns.append(column)
             else:
-                is_number = compute.match_substring_regex(column, NUMBER)
-                trimmed = compute.utf8_trim_whitespace(column)
-                numbers = compute.if_else(is_number, trimmed, None).cast(pa.float64())
-                is_text = compute.invert(compute.or_(is_number, compute.is_in(column, missing)))
-                bad = is_text.to_numpy(zero_copy_only=False) | self._overflows(numbers)
+                numbers, bad = self._as_numbers(column, self.kinds[name])
+                bad = bad | self._overflows(numbers)
                 columns.append(numbers)
             if bad.any():
                 row = int(bad.argmax())
@@ -217,6 +284,13 @@ class DelimitedTable(Table):
         return f"{place}: {message[:200]}"
 
 
+def _sniffed(line: bytes, default: str) -> str:
+    """The default, or the most frequent of the usual ones if the first line does not contain it."""
+    unquoted = re.sub(rb'"[^"]*"', b"", line)
+    found = max(_DELIMITERS, key=lambda delimiter: unquoted.count(delimiter.encode()))
+    return found if default == "," and b"," not in unquoted and found.encode() in unquoted else default
+
+
 def _are_names(fields: list[str], settings: ReadSettings) -> bool:
     """Whether a first line has names: none of its fields is a number, or the user named one of its text fields."""
     texts = [field for field in fields if not re.match(NUMBER, field)]
@@ -225,7 +299,7 @@ def _are_names(fields: list[str], settings: ReadSettings) -> bool:
 
 
 def _read(default_delimiter: str, source: Source, settings: ReadSettings) -> Data:
-    table = DelimitedTable(source, settings.delimiter or default_delimiter, settings)
+    table = DelimitedTable(source, default_delimiter, settings)
     return read_table(table, table.batches(), settings)
 
 
@@ -244,7 +318,7 @@ for _name, _delimiter, _suffixes in (("csv", ",", (".csv",)), ("tsv", "\t", (".t
             _name,
             partial(_read, _delimiter),
             _suffixes,
-            options=("target", "columns", "header", "delimiter"),
+            options=("target", "columns", "categorical", "header", "delimiter"),
             write=partial(_write, _delimiter),
         )
     )

@@ -14,7 +14,7 @@ from typing import BinaryIO, Literal, NamedTuple, TypeAlias
 import numpy as np
 
 from ..array_types import Indices, Labels, Matrix
-from ..encoding import EncodedData, Encoder
+from ..encoding import EncodedData, Encoder, LevelTable
 from .rows import EncodedRows, ValueRows
 from .streams import COMPRESSION_SUFFIXES, Source, format_suffix
 
@@ -22,7 +22,7 @@ LabelSets: TypeAlias = list[tuple[str | float, ...]]
 """Several labels per row."""
 
 # Parameters of `read` that apply to some formats only, and what formats may store beside X and y.
-OPTIONS = ("target", "columns", "n_features", "zero_based", "multilabel", "header", "delimiter")
+OPTIONS = ("target", "columns", "categorical", "n_features", "zero_based", "multilabel", "header", "delimiter")
 EXTRAS = ("qid", "multilabel")
 
 # The format of files whose name does not show it, as in the LIBSVM collection; with a delimiter, the second one.
@@ -32,13 +32,14 @@ DEFAULT, DEFAULT_DELIMITED = "svmlight", "csv"
 class Data(NamedTuple):
     """The content of a file.
 
-    X is a CSR matrix (svmlight, sparse .npz), a dense array, or `EncodedData` when an encoder was given. y is None if
+    X is a CSR matrix (svmlight, sparse .npz), a dense array, a `LevelTable` if columns of a table hold text, or
+    `EncodedData` when an encoder was given. y is None if
     there are no labels, and a list of tuples with ``multilabel=True``. `n_skipped` counts skipped lines. `zero_based`
     is whether svmlight indices begin at 0, and None for other formats. `target` is the column of a table that became
     y: its name, or its number if the columns have no names.
     """
 
-    X: Matrix | EncodedData
+    X: Matrix | EncodedData | LevelTable
     y: Labels | LabelSets | None
     feature_names: list[str] | None = None
     qid: Indices | None = None
@@ -51,6 +52,9 @@ class Data(NamedTuple):
         """X, if it is a matrix of values."""
         if isinstance(self.X, EncodedData):
             raise ValueError("the rows are encoded. Read them without encoder=.")
+        if isinstance(self.X, LevelTable):
+            name = self.X.columns[min(self.X.levels)]
+            raise ValueError(f"column {name!r} holds text, not numbers. Write csv, tsv, parquet or arrow.")
         return self.X
 
 
@@ -76,6 +80,7 @@ class ReadSettings:
 
     target: str | int | None = None
     columns: Sequence[str] | None = None
+    categorical: Sequence[str] | None = None
     n_features: int | None = None
     zero_based: bool | Literal["auto"] = "auto"
     multilabel: bool = False

@@ -22,6 +22,7 @@ def read(
     format: str = "auto",
     target: str | int | None = None,
     columns: Sequence[str] | None = None,
+    categorical: Sequence[str] | None = None,
     header: bool | Literal["auto"] = "auto",
     delimiter: str | None = None,
     target_required: bool = True,
@@ -43,9 +44,14 @@ def read(
         collection. `register_format` adds formats.
     target : in a table, the column that becomes y, by name or number; in .npz, the name of its array ("y")
     columns : names of the columns to read from a table; None: all
+    categorical : names of the columns to read as text even if all their values are numbers
+        Other columns are text by their type, and in CSV and TSV files if the first 4 MB have values other than numbers
+        and True and False. Missing are null and empty values, and in these files also ?, None and what pandas.read_csv
+        takes for missing, such as NA, NaN, N/A and null.
     header : whether the first line of a CSV or TSV file has column names; without names, they are "0", "1", …
         "auto": it has names if none of its fields is a number, or if `target` or `columns` name one of its text fields.
-    delimiter : the character between the fields of a CSV or TSV file; None: a comma for CSV, a tab for TSV
+    delimiter : the character between the fields of a CSV or TSV file; None: a tab for TSV; for CSV a comma, or, if the
+        first line has none, the more frequent of semicolon, tab and vertical bar
         With format="auto", a file whose name does not show the format is read as CSV.
     target_required : if False, a table without the column `target` is read without labels, instead of raising
     n_features : number of columns of X in svmlight, if the highest index of the file may be lower
@@ -60,7 +66,8 @@ def read(
     Returns
     -------
     Data
-        A named tuple: X, y, feature_names, qid, n_skipped, zero_based, target.
+        A named tuple: X, y, feature_names, qid, n_skipped, zero_based, target. X is a `LevelTable` if columns hold
+        text; AdditiveSVC takes it.
 
     Examples
     --------
@@ -75,6 +82,7 @@ def read(
     settings = ReadSettings(
         target=target,
         columns=columns,
+        categorical=categorical,
         n_features=n_features,
         zero_based=zero_based,
         multilabel=multilabel,

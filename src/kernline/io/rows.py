@@ -14,7 +14,7 @@ from ..array_types import Matrix, Numbers, is_sparse
 from ..encoding import EncodedData, Encoder
 from ..memory import check_memory
 from ..sources import row_blocks
-from ..validation import check_encodable
+from ..validation import encodable
 
 # Below this, the available memory is not checked.
 _SMALL = 1 << 26
@@ -87,7 +87,7 @@ class EncodedRows:
         self._add(X)
 
     def _add(self, X: Matrix) -> None:
-        check_encodable(X, self.encoder, self.n_threads)
+        X = encodable(X, self.encoder, self.n_threads)
         # For prediction too: values beyond float32's reach are cut off, as prediction does.
         data = self.encoder.transform(X, write=self.encoder.payload is not None, n_threads=self.n_threads)
         if self.first is None:

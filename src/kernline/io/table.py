@@ -10,17 +10,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..array_types import Labels, Numbers
+from ..array_types import Labels, Matrix, Numbers
+from ..encoding import EncodedData, LevelTable
 from .damage import parsing
 from .formats import Data, ReadSettings
 from .labels import text_labels
+from .text_columns import Levels
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from .arrow_types import Column, DataType, Schema
 
-REMEDY = "Leave it out with columns=, make it the target=, or convert it to numbers first."
+_TEXT_TYPES = ("string", "large_string", "string_view")
+REMEDY = (
+    "Leave it out with columns=, read it as text with categorical=, make it the target=, or convert it to numbers "
+    "first."
+)
 
 
 def pyarrow(what: str, module: str = "pyarrow", action: str = "Reading") -> ModuleType:
@@ -47,6 +53,11 @@ class Table:
         if not self.wanted:
             raise ValueError(f"{name}: no column is left to be read. There are: {_listed(columns) or 'none'}.")
         self.labels: list[Column] = []
+        self.text: dict[str, Levels] = {}  # features that are text
+        self.forced = set(settings.categorical or ())
+        self.encoder = settings.encoder
+        if unknown := sorted(self.forced - set(self.features)):
+            raise ValueError(f"{name}: no column {unknown[0]!r} to be a category. There are: {_listed(self.features)}.")
 
     def blocks(self, batches: Iterator[Sequence[Column]], dtype: np.dtype[np.generic]) -> Iterator[Numbers]:
         """Features as dense blocks, in which missing values are NaN; labels are kept for `y`."""
@@ -56,8 +67,9 @@ class Table:
                 self.labels.append(columns[-1])
             block = np.empty((len(columns[0]) if columns else 0, len(self.features)), dtype=dtype)
             with parsing(self.name):
-                for j in range(len(self.features)):
-                    block[:, j] = _numbers(columns[j], double)
+                for j, feature in enumerate(self.features):
+                    levels = self.text.get(feature)
+                    block[:, j] = _numbers(columns[j], double) if levels is None else levels.numbers(columns[j])
             yield block
 
     def y(self) -> Labels | None:
@@ -69,21 +81,43 @@ class Table:
             column = pa.chunked_array(self.labels) if self.labels else pa.chunked_array([[]], type=pa.int64())
             if pa.types.is_dictionary(column.type):
                 column = column.cast(column.type.value_type)
-            is_text = str(column.type) in ("string", "large_string", "string_view")
+            is_text = str(column.type) in _TEXT_TYPES
             y = text_labels(column.to_pylist()) if is_text and not column.null_count else column.to_numpy()
         if column.null_count:
             raise ValueError(f"{self.name}: the target column {self.target!r} lacks {column.null_count} of its values.")
         return y
 
     def check_types(self, schema: Schema) -> None:
-        """Refuse features that are not numbers, and a target of a nested type, before any value is read."""
+        """Refuse features that are neither numbers nor text, and a target of a nested type, before a value is read."""
         for feature in self.features:
-            _check_number(self.name, feature, schema.field(feature).type)
+            if self._is_text(feature, schema.field(feature).type):
+                self.add_text(feature)
         if self.target is not None and pyarrow("a table").types.is_nested(schema.field(self.target).type):
             kind = schema.field(self.target).type
             raise ValueError(
                 f"{self.name}: the target column {self.target!r} is of type {kind}; labels must be numbers or text."
             )
+
+    def add_text(self, feature: str, missing: Sequence[str] = ("",)) -> None:
+        """Read a feature as text."""
+        known = None
+        if self.encoder is not None:
+            known = self.encoder.columns.names(self.features.index(feature))
+            if known is None:
+                raise ValueError(
+                    f"{self.name}: column {feature!r} holds text, and the encoder was fitted on numbers there."
+                )
+        self.text[feature] = Levels(known, missing)
+
+    def _is_text(self, feature: str, kind: DataType) -> bool:
+        """Whether a column is read as text; an error if it is neither that nor numbers."""
+        types = pyarrow("a table").types
+        if feature in self.forced or types.is_dictionary(kind) or str(kind) in _TEXT_TYPES:
+            return True
+        numeric = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal, types.is_null)
+        if not any(is_kind(kind) for is_kind in numeric):
+            raise ValueError(f"{self.name}: column {feature!r} is of type {kind}, not of numbers or text. {REMEDY}")
+        return False
 
 
 def read_table(table: Table, batches: Iterator[Sequence[Column]], settings: ReadSettings) -> Data:
@@ -93,20 +127,17 @@ def read_table(table: Table, batches: Iterator[Sequence[Column]], settings: Read
         rows.append(block)
     y = table.y()
     target = table.target if table.named or table.target is None else int(table.target)
-    return Data(rows.result(), y, table.features if table.named else None, target=target)
+    names = table.features if table.named else None
+    X: Matrix | EncodedData | LevelTable = rows.result()
+    if table.text and isinstance(X, np.ndarray):
+        X = LevelTable(X, {table.features.index(name): [*of.number] for name, of in table.text.items()}, names)
+    return Data(X, y, names, target=target)
 
 
 def _numbers(column: Column, double: DataType) -> Numbers:
     """The values of a column as float64, with NaN for missing values."""
     values = column if column.type == double else column.cast(double, safe=False)
     return values.to_numpy(zero_copy_only=False)
-
-
-def _check_number(name: str, feature: str, kind: DataType) -> None:
-    types = pyarrow("a table").types
-    numeric = (types.is_integer, types.is_floating, types.is_boolean, types.is_decimal)
-    if not any(is_kind(kind) for is_kind in numeric):
-        raise ValueError(f"{name}: column {feature!r} is of type {kind}, not of numbers. {REMEDY}")
 
 
 def arrow_buffer(content: bytes | memoryview) -> pa.Buffer:

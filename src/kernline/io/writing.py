@@ -15,7 +15,8 @@ import numpy as np
 import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
-from ..array_types import Indices, MatrixLike
+from ..array_types import Indices, Matrix, MatrixLike
+from ..encoding import LevelTable
 from ..sources import with_own_indices
 from .formats import FORMATS, Data, LabelSets, format_of
 
@@ -28,7 +29,7 @@ _COMPRESSORS: dict[str, Callable[[BinaryIO], gzip.GzipFile | bz2.BZ2File | lzma.
 
 def write(
     out: BinaryIO,
-    X: MatrixLike,
+    X: MatrixLike | LevelTable,
     y: ArrayLike | LabelSets | None = None,
     *,
     name: str,
@@ -52,11 +53,7 @@ def write(
     >>> out.getvalue()
     b'ham 1:0.5\\nspam 2:2.0\\n'
     """
-    rows = (
-        sp.csr_array(with_own_indices(X))
-        if sp.issparse(X)
-        else np.asarray(X, dtype=None if hasattr(X, "dtype") else np.float64)
-    )
+    rows = _rows(X)
     kind = FORMATS[format_of(name, format)]
     if kind.write is None:
         known = [other.name for other in FORMATS.values() if other.write is not None]
@@ -71,6 +68,14 @@ def write(
     labels = None if y is None else cast(LabelSets, y) if is_multilabel else np.asarray(y)
     with _compressed(out, name) as stream:
         kind.write(stream, Data(rows, labels, feature_names, qid, target=target))
+
+
+def _rows(X: MatrixLike | LevelTable) -> Matrix | LevelTable:
+    if isinstance(X, LevelTable):
+        return X
+    if sp.issparse(X):
+        return cast("Matrix", sp.csr_array(with_own_indices(X)))
+    return np.asarray(X, dtype=None if hasattr(X, "dtype") else np.float64)
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from sklearn.base import BaseEstimator
 
 from .. import kernels
 from ..array_types import Labels, Numbers, is_sparse
-from ..encoding import TERMS, Encoder, Term
+from ..encoding import TERMS, Columns, Encoder, Term
 from ..encoding.terms import check_columns
 from ..kernels import AdditiveKernel
 from ..landmarks import pairwise
@@ -125,6 +125,7 @@ def _check_encoder(value: object, n_features: int, n_columns: int) -> None:
     _check_terms(encoder.terms, n_features, n_columns)
     for name in ("offsets", "factors"):
         _array(getattr(encoder, name), (n_features,), name)
+    _check_level_names(_instance(encoder.columns, Columns, "the columns"), encoder)
     _array(encoder.scales, (n_columns,), "scales")
     edges, start = _array(encoder.edges, (_ANY,), "edges"), _array(encoder.edge_start, (_ANY,), "edge_start", np.int64)
     _array(encoder.levels, edges.shape, "levels")
@@ -174,6 +175,17 @@ def _check_terms(value: object, n_features: int, n_columns: int) -> None:
         n_features + sum(owned) == n_columns,
         f"weights of {n_columns} columns, not {n_features + sum(owned)}.",
     )
+
+
+def _check_level_names(columns: Columns, encoder: Encoder) -> None:
+    """Columns of text have names for all of their levels."""
+    columns.check(encoder.offsets.size)
+    for term in encoder.terms:
+        for j, axis in zip(term.columns, getattr(term, "axes", ()), strict=False):
+            names = columns.names(j)
+            if names is not None and axis.kind == "levels":
+                named = (axis.points == np.rint(axis.points)) & (axis.points >= 0) & (axis.points < len(names))
+                _require(bool(named.all()), f"a level of column {j} has no name.")
 
 
 def _check_payload(value: object) -> None:

@@ -3,7 +3,7 @@
 Versions of the format are major.minor. All files of a known major version can be read: what an older minor version
 lacks gets its default, and unknown parameters and fields of a newer minor version are ignored. A change that older
 readers must not ignore needs a new major version. Files of unknown major versions are refused, with advice. A file is
-written in the lowest version that can represent it: 2.0 if there are terms other than numbers, else 1.1.
+written in the lowest version that can represent it: 2.1 if there are terms other than numbers, else 1.2.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .tensor_file import JSON, DamagedFileError, TensorFile, as_object, write_te
 from .tree import TreeReader, TreeWriter
 
 # Written versions: the first if all terms are numbers, the second for other terms, which older versions cannot read.
-FORMAT, FORMAT_OF_TERMS = (1, 1), (2, 0)
+FORMAT, FORMAT_OF_TERMS = (1, 2), (2, 1)
 # The latest minor version of each major one.
 _LATEST = dict([FORMAT, FORMAT_OF_TERMS])
 

@@ -19,7 +19,7 @@ from sklearn.base import BaseEstimator
 
 from .. import kernels, tables
 from ..array_types import CSRMatrix, Labels, Numbers, SparseMatrix
-from ..encoding import TERMS, Axis, Encoder, Term
+from ..encoding import TERMS, Axis, Columns, Encoder, Term
 from ..estimators.additive import AdditiveSVC
 from ..estimators.additive_cv import AdditiveSVCCV
 from ..estimators.additive_svr import AdditiveSVR
@@ -63,7 +63,7 @@ _OBJECTS: list[type[DataclassInstance]] = [
     *(tables.Hats, tables.Plame, tables.PmSVM, tables.PolynomialGradient),
     *(tables.HomogeneousMap, tables.ChebyshevMap, tables.LowDimensionalMap, tables.QuantisedIntersection),
     *(tables.DenseTable, tables.PairTable, tables.ValueTable, tables.PowersTable, tables.CodeGrid),
-    *(NodePayload, Encoder, Axis, PairKernel, ScikitLearn, Points, LandmarkMap),
+    *(NodePayload, Encoder, Columns, Axis, PairKernel, ScikitLearn, Points, LandmarkMap),
 ]
 _BY_NAME = {cls.__name__: cls for cls in _OBJECTS}
 _RECORD_BY_NAME = {cls.__name__: cls for cls in RECORDS}

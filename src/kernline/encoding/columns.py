@@ -1,0 +1,218 @@
+"""Columns: what a fit learnt of the columns of its table, and new rows as the matrix that the encoder reads.
+
+A column of text becomes the numbers of its levels, 0, 1, …, in the order of their names, or of the categories of its
+type. A text that the training data does not hold has no cell, so it adds nothing; neither does a missing value where
+the training data had none, if the column is a category.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..array_types import Array, Labels, Numbers
+from .frames import Coded, Column, as_table, column_at, number_of, text_of
+
+# What NaN counts as in a number that was never missing in training.
+Gaps = Literal["error", "zero", "middle"]
+# A column of text with at least this many values, all distinct, is probably an identifier.
+_IDENTIFIER_ROWS = 50
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """The input columns of text, with the names of their levels; and what a number counts as where it is missing.
+
+    Level k of column `of_text[i]` is called `levels[i][k]`. All other columns are numbers, and so are their levels if
+    they are categories. `gaps` is for numbers without a weight for NaN: an error, zero, or the middle of the training
+    values.
+    """
+
+    of_text: tuple[int, ...] = ()
+    levels: tuple[Labels, ...] = ()
+    gaps: Gaps = "error"
+
+    def names(self, j: int) -> list[str] | None:
+        """The names of the levels of column j, None if these are numbers."""
+        return self.levels[self.of_text.index(j)].tolist() if j in self.of_text else None
+
+    def matrix(self, X: Any) -> Any:
+        """New rows X, with the columns of the fit, as numbers; X itself if it is numbers already."""
+        table: Any = as_table(X)
+        if table is None and self.of_text:
+            table = X
+        if table is None:
+            return X
+        readers = dict(zip(self.of_text, self.levels, strict=True))
+        if not hasattr(table, "columns"):
+            table = np.asarray(table.toarray() if hasattr(table, "toarray") else table)
+        name, found = naming(table), []
+        for j in range(table.shape[1]):
+            values = column_at(table, j, name(j), parse=j not in readers).values
+            found.append(_level_numbers(values, readers[j], name(j)) if j in readers else _numbers(values, name(j)))
+        return stacked(found, table.shape[0])
+
+    def column(self, j: int, values: ArrayLike, name: str) -> ArrayLike:
+        """Values of column j alone, as numbers."""
+        names = self.names(j)
+        if names is None:
+            return values
+        column = np.asarray(values, dtype=object).reshape(-1, 1)
+        return _level_numbers(column_at(column, 0, name, parse=False).values, np.array(names, dtype=object), name)
+
+    def check(self, n_features: int) -> None:
+        """Raise ValueError unless the fields are such as a fit leaves: files can hold anything."""
+        if not isinstance(self.of_text, tuple) or not isinstance(self.levels, tuple):
+            raise ValueError("the columns of text must be a tuple, and their levels too.")
+        if not all(type(j) is int and 0 <= j < n_features for j in self.of_text):
+            raise ValueError("a column of text is none of the input.")
+        if len(set(self.of_text)) < len(self.of_text) or len(self.levels) != len(self.of_text):
+            raise ValueError("there must be one list of levels for each column of text.")
+        for names in self.levels:
+            if not isinstance(names, np.ndarray) or names.dtype != object or names.ndim != 1:
+                raise ValueError("the names of levels must be an array of texts.")
+            if not all(type(text) is str for text in names) or len(set(names)) < len(names):
+                raise ValueError("the names of levels must be texts, each once.")
+        if self.gaps not in ("error", "zero", "middle"):
+            raise ValueError(f"gaps of kind {self.gaps!r:.50} are not known.")
+
+
+class TrainingTable(NamedTuple):
+    """A table as `fit` uses it: a matrix, and what its columns hold.
+
+    `declared` are the columns whose types or texts make them categories, `identifiers` those in which every row has a
+    text of its own.
+    """
+
+    matrix: Any
+    columns: Columns
+    declared: list[int]
+    identifiers: list[int]
+
+
+def read_training(X: Any) -> TrainingTable:
+    """The table to fit to; X itself if it is numbers."""
+    table: Any = as_table(X)
+    if table is None:
+        return TrainingTable(X, Columns(), [], [])
+    name = naming(table)
+    found: list[Numbers] = []
+    texts: dict[int, Labels] = {}
+    declared: list[int] = []
+    identifiers: list[int] = []
+    for j in range(table.shape[1]):
+        column = column_at(table, j, name(j))
+        if isinstance(column.values, Coded):
+            texts[j] = np.array(column.values.texts, dtype=object)
+            identifiers += [j] if _is_identifier(column.values) else []
+        if column.is_category or j in texts:
+            declared.append(j)
+        found.append(_as_numbers(column))
+    columns = Columns(tuple(texts), tuple(texts.values()))
+    return TrainingTable(stacked(found, table.shape[0]), columns, declared, identifiers)
+
+
+def naming(table: Any) -> Callable[[int], str]:
+    """How messages name the columns of a table: by name, or by number if they have none."""
+    names = getattr(table, "column_names", getattr(table, "columns", None))
+    return str if names is None else lambda j: repr(str(names[j]))
+
+
+def stacked(columns: Sequence[Numbers], n_rows: int) -> Numbers:
+    """Columns side by side: float32 if that holds every value, else float64."""
+    narrow = all(np.can_cast(column.dtype, np.float32) for column in columns)
+    matrix = np.empty((n_rows, len(columns)), dtype=np.float32 if narrow else np.float64, order="F")
+    for j, column in enumerate(columns):
+        matrix[:, j] = column
+    return matrix
+
+
+def chosen_columns(categorical: object, declared: Sequence[int], names: Labels | None, n_features: int) -> list[int]:
+    """The columns that `categorical` makes categories: "auto", None, a mask, or a list of numbers or names."""
+    if isinstance(categorical, str):
+        return list(declared)
+    wanted = np.asarray([] if categorical is None else categorical)
+    if wanted.ndim != 1:
+        raise ValueError(f"categorical: expected a list of columns or a mask; got an array of shape {wanted.shape}.")
+    if wanted.size == 0:
+        return []
+    if wanted.dtype.kind == "b":
+        if wanted.size != n_features:
+            raise ValueError(f"categorical: a mask of {wanted.size} values, and X has {n_features} columns.")
+        return np.flatnonzero(wanted).tolist()
+    if wanted.dtype.kind in "iu":
+        outside = wanted[(wanted < 0) | (wanted >= n_features)]
+        if outside.size:
+            raise ValueError(f"categorical: there is no column {outside[0]}. There are {n_features}, numbered from 0.")
+        return np.unique(wanted).tolist()
+    return _places(wanted.tolist(), names)
+
+
+def _places(wanted: list[object], names: Labels | None) -> list[int]:
+    """The numbers of columns given by name."""
+    if names is None:
+        raise ValueError(
+            f"categorical: {wanted[0]!r} is a name, and the columns of X have none. Pass a data frame, or numbers of "
+            "columns."
+        )
+    known = {str(name): j for j, name in enumerate(names)}
+    unknown = [name for name in wanted if name not in known]
+    if unknown:
+        listed = ", ".join(list(known)[:20]) + (", …" if len(known) > 20 else "")
+        raise ValueError(f"categorical: there is no column {unknown[0]!r}. There are: {listed}.")
+    return sorted({known[str(name)] for name in wanted})
+
+
+def _as_numbers(column: Column) -> Numbers:
+    """Numbers as they are; texts as the number of each."""
+    if not isinstance(column.values, Coded):
+        return column.values
+    codes, texts = column.values
+    if len(texts) >= 1 << 24:  # float32 does not hold all of them
+        return np.where(codes < 0, np.nan, codes)
+    return np.where(codes < 0, np.float32(np.nan), codes.astype(np.float32))
+
+
+def _level_numbers(values: Numbers | Coded, names: Labels, place: str) -> Array:
+    """The level of each row of a column that was text in training: len(names), which has no cell, if unseen."""
+    if not isinstance(values, Coded):
+        values = _written(values, names, place)
+    position = {text: float(k) for k, text in enumerate(names)}
+    lookup = np.array([*(position.get(text, float(len(names))) for text in values.texts), np.nan])
+    return lookup[values.codes]
+
+
+def _written(values: Numbers, names: Labels, place: str) -> Coded:
+    """Numbers as text, for a column that held text in training. Some of that must have been numbers too."""
+    present = ~np.isnan(values)
+    distinct, inverse = np.unique(values[present], return_inverse=True)
+    if distinct.size and names.size and not any(number_of(text) is not None for text in names):
+        raise ValueError(
+            f"Column {place} held text in training, such as {names[0]!r:.50}, and now holds numbers, such as "
+            f"{distinct[0]:g}. Pass the column that the model was fitted on, or fit it again."
+        )
+    codes = np.full(values.shape, -1, dtype=np.int64)
+    codes[present] = inverse
+    return Coded(codes, [text_of(number) for number in distinct.tolist()])
+
+
+def _numbers(values: Numbers | Coded, place: str) -> Numbers:
+    """A column that held numbers in training. Numbers that are written as text are converted."""
+    if not isinstance(values, Coded):
+        return values
+    numbers = [number_of(text) for text in values.texts]
+    if None in numbers:
+        raise ValueError(
+            f"Column {place} held numbers in training, and now holds text, such as "
+            f"{values.texts[numbers.index(None)]!r:.50}. Pass numbers, or fit the model again."
+        )
+    return np.array([*numbers, np.nan], dtype=np.float64)[values.codes]
+
+
+def _is_identifier(column: Coded) -> bool:
+    """Whether every row has a text of its own."""
+    return _IDENTIFIER_ROWS <= len(column.texts) == int(np.count_nonzero(column.codes >= 0))

@@ -1,0 +1,209 @@
+"""Columns of a table, one at a time: as numbers, or as distinct texts and the number of its text for each row.
+
+A table is a data frame of pandas, polars, pyarrow or a like library, an array of objects or of text, or a `LevelTable`.
+None of these libraries is imported. Missing are None, NaN, NaT, pandas.NA and the empty text; "NA" and "?" are texts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import date, time, timedelta
+from decimal import Decimal
+from numbers import Real
+from typing import Any, NamedTuple, TypeVar
+
+import numpy as np
+
+from ..array_types import Array, Indices, Numbers, is_sparse
+from .level_table import LevelTable
+
+# Kinds of NumPy types that are numbers, and those that can hold text.
+_NUMBER_KINDS, _TEXT_KINDS = "biuf", "OUST"
+_REAL = (Real, np.bool_, Decimal)
+_DATES = (date, time, timedelta, np.datetime64, np.timedelta64)
+
+T = TypeVar("T")
+
+
+class Coded(NamedTuple):
+    """A column of text: for each row the number of its text, -1 where it is missing."""
+
+    codes: Indices
+    texts: Sequence[str]
+
+
+class Column(NamedTuple):
+    """A column as numbers (NaN: missing) or as texts; `is_category` if its type says so, whatever it holds."""
+
+    values: Numbers | Coded
+    is_category: bool = False
+
+
+def is_frame(X: object) -> bool:
+    """Whether X has columns with names."""
+    return not isinstance(X, np.ndarray) and not is_sparse(X) and hasattr(X, "columns") and hasattr(X, "__getitem__")
+
+
+def as_table(X: object) -> object | None:
+    """X if its columns must be read one by one, nested lists with text as an array of objects; None if X is numbers."""
+    if isinstance(X, LevelTable):
+        return X
+    if is_frame(X):
+        dtypes = getattr(X, "dtypes", None)
+        return None if dtypes is not None and all(map(_is_number_type, dtypes)) else X
+    if isinstance(X, list | tuple) and X and isinstance(X[0], list | tuple | np.ndarray):
+        X = _array_of_lists(X)
+    return X if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in _TEXT_KINDS else None
+
+
+def column_at(table: Any, j: int, name: str, *, parse: bool = True) -> Column:
+    """Column j of what `as_table` returned; `name` is for messages.
+
+    With `parse`, a column of an array whose texts are all numbers is these numbers: arrays have no type by column.
+    """
+    if isinstance(table, LevelTable):
+        texts = table.levels.get(j)
+        return (
+            Column(table.values[:, j]) if texts is None else Column(_coded(*_used(table.codes(j), list(texts))), True)
+        )
+    if isinstance(table, np.ndarray):
+        column = _read(table[:, j], name)
+        return _parsed(column) if parse and isinstance(column.values, Coded) else column
+    if hasattr(table, "iloc"):  # names may occur twice
+        return _read(table.iloc[:, j], name)
+    return _read(table[list(getattr(table, "column_names", table.columns))[j]], name)
+
+
+def number_of(text: str) -> float | None:
+    """The number that a text is, True and False being 1 and 0; None if it is none."""
+    try:
+        return float(text) if "_" not in text else None
+    except ValueError:
+        return {"true": 1.0, "false": 0.0}.get(text.strip().lower())
+
+
+def text_of(number: float) -> str:
+    """The text of a number, the same for 1 and 1.0: integers become floats where a value is missing."""
+    return str(int(number)) if number == int(number) else repr(float(number))
+
+
+def _is_number_type(dtype: Any) -> bool:
+    """Whether a column of this type of pandas or polars holds numbers or booleans."""
+    kind = getattr(dtype, "kind", None)
+    if kind is not None:
+        return kind in _NUMBER_KINDS
+    is_numeric = getattr(dtype, "is_numeric", None)
+    return str(dtype) == "Boolean" or bool(is_numeric is not None and is_numeric())
+
+
+def _array_of_lists(rows: Sequence[object]) -> object:
+    """Nested lists as an array; with text among them, each value as it is, since NumPy would make all of them text."""
+    try:
+        array = np.asarray(rows)
+        return array if array.dtype.kind not in "UST" else np.array(rows, dtype=object)
+    except (ValueError, TypeError):
+        return rows  # scikit-learn words the error
+
+
+def _read(column: Any, name: str) -> Column:
+    """A column of a frame, or of an array."""
+    dtype = getattr(column, "dtype", None)
+    if hasattr(column, "cat") and str(dtype) == "category":
+        codes, levels = column.cat.codes.to_numpy().astype(np.int64), column.cat.categories.tolist()
+        return Column(_values(*_used(codes, levels), name, in_order=True), is_category=True)
+    declared = str(dtype).startswith(("Categorical", "Enum"))  # of polars
+    if not hasattr(dtype, "kind"):
+        if str(getattr(column, "type", "")).startswith("dictionary"):  # of pyarrow
+            column, declared = column.cast(column.type.value_type), True
+        column = column.to_numpy() if hasattr(column, "to_numpy") else np.asarray(column, dtype=object)
+    kind = column.dtype.kind
+    if kind in _NUMBER_KINDS:
+        return Column(_numbers(column), declared)
+    if kind not in _TEXT_KINDS:
+        raise TypeError(_unknown(name, np.asarray(column).ravel()[:1].tolist()))
+    return Column(_values(*_factorised(column, name), name), declared)
+
+
+def _used(codes: Indices, levels: list[T]) -> tuple[Indices, list[T]]:
+    """The levels that some row has, and the number of each row's among these."""
+    used = np.zeros(len(levels) + 1, dtype=bool)  # the last is for -1
+    used[codes] = True
+    position = np.append(np.cumsum(used[:-1]) - 1, -1)
+    return position[codes], [level for level, is_used in zip(levels, used[:-1], strict=True) if is_used]
+
+
+def _numbers(column: Any) -> Numbers:
+    """A column of numbers as an array; types of pandas that have a mark for missing values become float64."""
+    if isinstance(column, np.ndarray) or isinstance(column.dtype, np.dtype):
+        return np.asarray(column)
+    return np.asarray(column.to_numpy(dtype=np.float64, na_value=np.nan))
+
+
+def _factorised(column: Any, name: str) -> tuple[Indices, list[object]]:
+    """The number of each row's value, -1 for missing, and the distinct values."""
+    try:
+        if hasattr(column, "factorize"):  # pandas, several times faster
+            codes, values = column.factorize()
+            return codes.astype(np.int64), values.tolist()
+        numbers: dict[object, int] = {}
+        each = [-1 if is_missing(value) else numbers.setdefault(value, len(numbers)) for value in column.tolist()]
+        return np.array(each, dtype=np.int64), list(numbers)
+    except TypeError:  # values that cannot be told apart, such as lists
+        odd = next((value for value in column.tolist() if value.__hash__ is None), None)
+        raise TypeError(_unknown(name, [odd])) from None
+
+
+def is_missing(value: object) -> bool:
+    """Whether it is None, NaN, NaT or pandas.NA."""
+    return value is None or type(value).__name__ == "NAType" or bool(value != value)
+
+
+def _values(codes: Indices, values: list[object], name: str, *, in_order: bool = False) -> Array | Coded:
+    """Numbers if all values are numbers or empty, and there are any; else texts, sorted unless they are in order."""
+    if values and all(isinstance(value, _REAL) or value == "" for value in values):
+        numbers = [float(value) if value != "" else np.nan for value in values]  # type: ignore[arg-type]
+        return np.array([*numbers, np.nan])[codes]
+    return _coded(codes, [_text(value, name) for value in values], in_order=in_order)
+
+
+def _coded(codes: Indices, texts: list[str], *, in_order: bool = False) -> Coded:
+    """The texts, each once. The empty one is missing."""
+    distinct = dict.fromkeys(text for text in texts if text)
+    position = {text: k for k, text in enumerate(distinct if in_order else sorted(distinct))}
+    lookup = np.array([*(position.get(text, -1) for text in texts), -1])
+    return Coded(lookup[codes], list(position))
+
+
+def _text(value: object, name: str) -> str:
+    if isinstance(value, str):
+        return str(value)
+    if isinstance(value, bytes):
+        return value.decode(errors="replace")
+    if isinstance(value, bool | np.bool_):
+        return str(bool(value))
+    if isinstance(value, _REAL):
+        return text_of(float(value))
+    raise TypeError(_unknown(name, [value]))
+
+
+def _unknown(name: str, values: Sequence[object]) -> str:
+    """Why a column cannot be used."""
+    value = values[0] if values else None
+    if isinstance(value, _DATES) or hasattr(value, "isoformat"):
+        return (
+            f"Column {name} holds dates or times ({value!s:.40}). Convert it to numbers, such as the year and the day "
+            "of the week, or to text."
+        )
+    return f"Column {name} holds a {type(value).__name__}: the argument must be a string or a number in every cell."
+
+
+def _parsed(column: Column) -> Column:
+    """The column as numbers, if all its texts are."""
+    coded = column.values
+    assert isinstance(coded, Coded)
+    numbers = [number_of(text) for text in coded.texts]
+    return (
+        column
+        if not numbers or None in numbers
+        else Column(np.array([*numbers, np.nan], dtype=np.float64)[coded.codes])
+    )
