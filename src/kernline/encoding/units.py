@@ -4,9 +4,10 @@ Values of one unit keep their proportions: a kernel on raw values is meaningful,
 those that hardly vary. Otherwise the column of the largest numbers would decide alone. Numbers do not tell their unit
 with certainty, so columns are taken to be of one unit only if
 
-    no value is negative, a fifth of the values or more are zero, and the maxima of the columns are comparable
+    no value is negative, a fifth of the values or more are zero, and the columns' maxima are comparable
 
-Dense tables of measurements have few zeros, or different maxima. The rule does not depend on how X is stored.
+Tables of measurements have few zeros, or different maxima. Of a sparse matrix, only the sizes are compared: whoever
+stores it so has seen the zeros, and negative values are those of signed hashes, or of columns scaled before.
 """
 
 from __future__ import annotations
@@ -32,21 +33,23 @@ class Units(NamedTuple):
     reason: str
 
 
-def units_of(found: ColumnRange, n_rows: int) -> Units:
+def units_of(found: ColumnRange, n_rows: int, *, sparse: bool = False) -> Units:
     """Decide whether the columns of this range are of one unit."""
     lowest = float(found.minimum.min(initial=0.0))
-    if lowest < 0.0:
+    if lowest < 0.0 and not sparse:
         return Units(False, f"there are negative values, down to {lowest:.4g}")
-    zeros = 1.0 - found.density(n_rows)
-    low, high = typical_range(found.maximum)
+    low, high = _typical_sizes(np.maximum(found.maximum, -found.minimum))
     if high > _LARGEST_RATIO * low:
-        return Units(False, f"the columns' maxima differ, from about {low:.4g} to {high:.4g}")
+        return Units(False, f"the columns' ranges differ, from about {low:.4g} to {high:.4g}")
+    if sparse:
+        return Units(True, "the matrix is sparse, and the columns' ranges are comparable")
+    zeros = 1.0 - found.density(n_rows)
     if zeros < _LEAST_ZEROS:
         return Units(False, f"only {zeros:.0%} of the values are zero")
-    return Units(True, f"no value is negative, {zeros:.0%} are zero, and the columns' maxima are comparable")
+    return Units(True, f"no value is negative, {zeros:.0%} are zero, and the columns' ranges are comparable")
 
 
-def typical_range(sizes: Array) -> tuple[float, float]:
+def _typical_sizes(sizes: Array) -> tuple[float, float]:
     """Lower quartile and largest of the positive sizes of columns, without one in a hundred outliers."""
     positive = np.sort(sizes[sizes > 0.0])
     if not positive.size:

@@ -14,7 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 from .. import _core, validation
 from ..array_types import Array, Labels, Matrix, MatrixLike
 from ..class_signs import ClassWeight, costs, one_against_rest, row_weights
-from ..landmarks.pairwise import svc_gamma
+from ..landmarks.pairwise import PairKernel, svc_gamma
+from ..landmarks.scaling import SCALES, Scaling, scaled_like, scaling_for, unscaled
 from ..randomness import RandomState, random_of, seed_from
 from ..sklearn_compat import Constraints, Interval, StrOptions, fit_context
 from ..solvers.budgeted_sgd import BudgetedModel, BudgetedSGD, PassReport, values_of
@@ -22,7 +23,7 @@ from ..threads import run_tasks, thread_count
 from .fitting import in_one_step
 from .labelled import labelled
 from .one_vs_rest import OneAgainstRest
-from .progress import FitProgress, runs_callbacks
+from .progress import FitProgress, logger, runs_callbacks
 
 SEARCHES = ("lookup-wd", "lookup-h", "gss", "gss-precise")
 # Support vectors are dense: a few columns with huge numbers must not ask for more memory than there is.
@@ -45,8 +46,10 @@ class BudgetedSVC(OneAgainstRest[Matrix]):
         Factor of the squared distance; "scale" is 1 / (n_features · X.var()), in `partial_fit` that of the first call.
     budget : int, default=500
         Most support vectors of a binary problem, at least 2.
-    C : float, default=1.0
+    C : float, default=10.0
         Cost of a margin violation; smaller is smoother.
+    scale : {"auto", "standard"} or None, default="auto"
+        As for NystromSVC. In `partial_fit`, columns are scaled as the first call finds right.
     passes : int, default=20
         Most passes over the data of `fit`.
     merge : {"lookup-wd", "lookup-h", "gss", "gss-precise"}, default="lookup-wd"
@@ -75,11 +78,12 @@ class BudgetedSVC(OneAgainstRest[Matrix]):
     Attributes
     ----------
     classes_ : the labels.
-    support_vectors_ : float32 array (n, n_features), those of all binary problems one after another.
+    support_vectors_ : float32 array (n, n_features), those of all binary problems one after another, scaled as X was.
     n_support_ : how many of them each problem has.
     dual_coef_ : their coefficients α_b.
     intercept_ : one per problem.
     gamma_ : the factor used.
+    scale_ : what was done to the columns (`name`: "standard" or None) and why (`reason`).
     n_iter_ : passes made, one per problem; history_ : for each problem a list of (epoch, seconds, loss, n_violations,
         n_maintained), one entry per pass. Of `fit` only.
 
@@ -105,6 +109,7 @@ class BudgetedSVC(OneAgainstRest[Matrix]):
         "gamma": [StrOptions({"scale"}), Interval(Real, 0.0, None, closed="neither")],
         "budget": [Interval(Integral, 2, None, closed="left")],
         "C": [Interval(Real, 0.0, None, closed="neither")],
+        "scale": [StrOptions(set(SCALES)), None],
         "passes": [Interval(Integral, 1, None, closed="left")],
         "merge": [StrOptions(set(SEARCHES))],
         "maintenance": [StrOptions({"merge", "remove", "project"})],
@@ -123,7 +128,8 @@ class BudgetedSVC(OneAgainstRest[Matrix]):
         gamma: float | str = "scale",
         *,
         budget: int = 500,
-        C: float = 1.0,
+        C: float = 10.0,
+        scale: str | None = "auto",
         passes: int = 20,
         merge: str = "lookup-wd",
         maintenance: str = "merge",
@@ -139,6 +145,7 @@ class BudgetedSVC(OneAgainstRest[Matrix]):
         self.gamma = gamma
         self.budget = budget
         self.C = C
+        self.scale = scale
         self.passes = passes
         self.merge = merge
         self.maintenance = maintenance
@@ -159,10 +166,14 @@ class BudgetedSVC(OneAgainstRest[Matrix]):
         data = labelled(self, X, y, sample_weight, self.class_weight)
         budget = max(2, min(int(self.budget), data.X.shape[0]))  # more would only take memory
         self._check_size(data.X, data.classes, data.weights, budget)
-        gamma = self._gamma_of(data.X)
+        scaling = self._scaling_of(data.X, data.weight)
+        X = scaling.transform(data.X, np.float32)
+        gamma = self._gamma_of(X)
         settings = self._settings(gamma, seed_from(random_of(self.random_state)), budget)
-        rows = values_of(data.X, gamma)
+        rows = values_of(X, gamma)
         progress = FitProgress(self, data.names, self.passes, int(self.verbose), epochs_a_pass=1)
+        if self.verbose:
+            logger.info("%s", scaling)
         interrupted = threading.Event()
 
         def solve(index: int) -> tuple[BudgetedModel, list[PassReport]]:
@@ -174,7 +185,7 @@ class BudgetedSVC(OneAgainstRest[Matrix]):
 
         results = run_tasks(solve, data.n_problems, thread_count(self.n_jobs), interrupted)
         progress.end(self.tol)
-        self.classes_, self.gamma_ = data.classes, gamma
+        self.classes_, self.gamma_, self.scale_ = data.classes, gamma, scaling
         self._keep([model for model, _ in results])
         self.history_ = [history for _, history in results]
         self.n_iter_ = np.array([len(history) for history in self.history_])
@@ -205,6 +216,8 @@ class BudgetedSVC(OneAgainstRest[Matrix]):
         number = validation.check_known_classes(known, labels)
         weights = row_weights(self.class_weight, known, number, weight)
         self._check_size(rows, known, weights, int(self.budget))
+        scaling = self._scaling_of(rows, weight) if first else self._same_scaling()
+        rows = scaling.transform(rows, np.float32)
         gamma = self._gamma_of(rows) if first else self._same_gamma()
         _, signs = one_against_rest(known, number)
         native = values_of(rows, gamma)
@@ -218,9 +231,21 @@ class BudgetedSVC(OneAgainstRest[Matrix]):
             return solver.go_on(native, signs[index][:] * weights, before[index], interrupted)
 
         models = run_tasks(solve, len(signs), thread_count(self.n_jobs), interrupted)
-        self.classes_, self.gamma_ = known, gamma
+        self.classes_, self.gamma_, self.scale_ = known, gamma, scaling
         self._keep(models)
         return self
+
+    def _scaling_of(self, X: Matrix, weight: Array | None) -> Scaling:
+        return scaling_for(self.scale, self.gamma, PairKernel("rbf"), X, weight, thread_count(self.n_jobs))
+
+    def _same_scaling(self) -> Scaling:
+        """How the columns of a stream under way are scaled, which its support vectors are for."""
+        scaling: Scaling = getattr(self, "scale_", unscaled("a stream of a former version"))
+        if self.scale not in ("auto", scaling.name):
+            raise ValueError(
+                f"scale={self.scale!r}: the stream began with scale={scaling.name!r}. Begin a new model for it."
+            )
+        return scaling
 
     def _same_gamma(self) -> float:
         """The γ of a stream under way, which its support vectors are for."""
@@ -297,7 +322,7 @@ class BudgetedSVC(OneAgainstRest[Matrix]):
 
     def _check_new(self, X: MatrixLike) -> Matrix:
         check_is_fitted(self, "intercept_")
-        return validation.check_new_points(self, X)
+        return scaled_like(self, validation.check_new_points(self, X))
 
     def _scores(self, X: Matrix) -> Array:
         rows, n_threads = values_of(X, self.gamma_), thread_count(self.n_jobs)
