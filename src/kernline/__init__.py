@@ -7,6 +7,8 @@ if TYPE_CHECKING:
     from . import analysis, datasets, export, feature_maps, io, kernels, losses, solvers, tables, training
     from .estimators.additive import AdditiveSVC
     from .estimators.additive_cv import AdditiveSVCCV
+    from .estimators.additive_svr import AdditiveSVR
+    from .estimators.additive_svr_cv import AdditiveSVRCV
     from .estimators.budgeted import BudgetedSVC
     from .estimators.nystrom import NystromSVC
     from .feature_maps import NystromMap
@@ -18,6 +20,8 @@ __version__ = "0.1.0"
 __all__ = [
     "AdditiveSVC",
     "AdditiveSVCCV",
+    "AdditiveSVR",
+    "AdditiveSVRCV",
     "BudgetedSVC",
     "NystromMap",
     "NystromSVC",
@@ -42,6 +46,8 @@ __all__ = [
 _HOMES = {
     "AdditiveSVC": "estimators.additive",
     "AdditiveSVCCV": "estimators.additive_cv",
+    "AdditiveSVR": "estimators.additive_svr",
+    "AdditiveSVRCV": "estimators.additive_svr_cv",
     "BudgetedSVC": "estimators.budgeted",
     "NystromMap": "feature_maps",
     "NystromSVC": "estimators.nystrom",

@@ -78,14 +78,15 @@ def check_training_data(
     terms: Sequence[TermSpec] = (),
     *,
     reset: bool = True,
+    numbers: bool = False,
 ) -> tuple[Matrix, Labels, Array | None]:
     """X (CSR or array), y and the weights; rows of weight zero are left out. Without `reset`, X is more of the same.
 
-    `terms` are those besides numbers that the estimator fits.
+    `terms` are those besides numbers that the estimator fits. y are class labels, or `numbers` (see `check_numbers`).
     """
     missing = nan_columns(terms)
-    finite = "allow-nan" if missing.size else True
-    rows, labels = validated_with_labels(estimator, X, y, reset=reset, ensure_all_finite=finite)
+    options = {"reset": reset, "ensure_all_finite": "allow-nan" if missing.size else True}
+    rows, labels = (validated_with_numbers if numbers else validated_with_labels)(estimator, X, y, **options)
     check_columns(terms, rows.shape[1])
     if missing.size:
         _check_missing(rows, missing, Names.of(estimator))
@@ -94,14 +95,20 @@ def check_training_data(
 
 
 def check_encoded(
-    estimator: BaseEstimator, data: EncodedData, y: ArrayLike, sample_weight: ArrayLike | None
+    estimator: BaseEstimator,
+    data: EncodedData,
+    y: ArrayLike,
+    sample_weight: ArrayLike | None,
+    *,
+    numbers: bool = False,
 ) -> tuple[EncodedData, Labels, Array | None]:
     """As `check_training_data`, for rows that are encoded already. The columns have no names then."""
     if data.encoder is None:
         raise ValueError("X: the rows do not know their encoder. Pass what kernline.io.read(encoder=) returns.")
-    labels: Labels = column_or_1d(y, warn=True)
+    labels: Labels = check_numbers(estimator, y) if numbers else column_or_1d(y, warn=True)
     check_consistent_length(data, labels)
-    check_classification_targets(labels)
+    if not numbers:
+        check_classification_targets(labels)
     estimator.n_features_in_ = data.encoder.n_features
     vars(estimator).pop("feature_names_in_", None)  # of a former fit
     weight, kept = _checked_weight(sample_weight, data)
@@ -247,6 +254,31 @@ def validated_with_labels(
     return canonical(rows), labels
 
 
+def validated_with_numbers(
+    estimator: BaseEstimator, X: MatrixLike, y: ArrayLike | None, **options: object
+) -> tuple[Matrix, Array]:
+    """As `validated`, with numbers y, for regression."""
+    rows, numbers = validate_data(estimator, _own_rows(estimator, X), y, multi_output=True, **_OPTIONS | options)
+    return canonical(rows), check_numbers(estimator, numbers)
+
+
+def check_numbers(estimator: BaseEstimator, y: ArrayLike) -> Array:
+    """Numbers y as float64: one per row, or (n_rows, n_outputs). A single column becomes a vector, with a warning."""
+    values = check_array(y, ensure_2d=False, dtype=None, input_name="y")
+    try:
+        numbers: Array = values.astype(np.float64)
+    except (TypeError, ValueError):
+        texts = [value for value in values.ravel().tolist() if not isinstance(value, (int, float))]
+        raise ValueError(
+            f"{type(estimator).__name__} predicts numbers; y holds {texts[0]!r:.50}. Convert y to numbers, or use a "
+            "classifier, such as AdditiveSVC, for labels."
+        ) from None
+    assert_all_finite(numbers, input_name="y")  # objects, too
+    if numbers.ndim == 2 and numbers.shape[1] != 1:
+        return numbers
+    return column_or_1d(numbers, warn=True)
+
+
 def _own_rows(estimator: BaseEstimator, X: MatrixLike) -> MatrixLike:
     """X with index arrays that are copied before they are checked, so that no other thread can change them later."""
     if isinstance(X, EncodedData):
@@ -327,7 +359,7 @@ def ask_about_many_classes(classes: Labels, n_rows: int) -> None:
     if classes.size > max(_MANY_CLASSES, n_rows // 10):
         warnings.warn(
             f"y has {classes.size:,} distinct values in {n_rows:,} rows, and each becomes a class with a problem of "
-            "its own. Is y an identifier, or the target of a regression?",
+            "its own. Is y an identifier, or a number to predict, for AdditiveSVR?",
             UserWarning,
             stacklevel=level_of_caller(),
         )

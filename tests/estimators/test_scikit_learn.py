@@ -4,11 +4,12 @@ import pytest
 from sklearn.utils import get_tags
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from kernline import AdditiveSVC, AdditiveSVCCV, BudgetedSVC, NystromMap, NystromSVC
+from kernline import AdditiveSVC, AdditiveSVCCV, AdditiveSVR, AdditiveSVRCV, BudgetedSVC, NystromMap, NystromSVC
 
 # The weighted fit is the same optimisation problem as the fit on repeated rows, but the check wants the two answers
 # equal to 1e-7, and both are solved to `tol` by coordinate descent in random order. LinearSVC is exempt for the same
-# reason. test_additive.py::test_sample_weight_is_repetition checks the equivalence to a tight gap.
+# reason. test_sample_weight_is_repetition, in test_additive.py and test_additive_svr.py, checks the equivalence to a
+# tight gap.
 EXPECTED_FAILURES = {
     f"check_sample_weight_equivalence_on_{layout}_data": "solved to tol, not to 1e-7" for layout in ("dense", "sparse")
 }
@@ -25,6 +26,12 @@ ESTIMATORS = [
     AdditiveSVC("js", "feature-map"),
     AdditiveSVCCV(Cs=3, cv=3),
     AdditiveSVCCV(["linear", "intersection"], scale="minmax", Cs=3, cv=2),
+    AdditiveSVR(),
+    AdditiveSVR("linear"),
+    AdditiveSVR("intersection", scale="rank", loss="epsilon_insensitive"),
+    AdditiveSVR("js", "plame", scale="minmax", loss="squared_epsilon_insensitive"),
+    AdditiveSVRCV(Cs=3, cv=3),
+    AdditiveSVRCV(["linear", "intersection"], scale="minmax", Cs=3, cv=2),
     NystromSVC(),
     NystromSVC("poly", basis="random", store_features=False),
     NystromSVC(basis="l1", n_basis=30),

@@ -257,7 +257,7 @@ def test_what_cannot_be_exported_is_named(data, tmp_path):
     rbf, chi2 = NystromSVC(n_basis=5).fit(X, y), NystromSVC("chi2", n_basis=5).fit(X, y)
     pipeline = make_pipeline(MinMaxScaler(), AdditiveSVC()).fit(X, y)
     for export in (kernline.export.to_c, kernline.export.to_json, kernline.export.to_csv):
-        with pytest.raises(ValueError, match=r"takes AdditiveSVC and AdditiveSVCCV.*got NystromSVC"):
+        with pytest.raises(ValueError, match=r"takes AdditiveSVC, AdditiveSVR and.*got NystromSVC"):
             export(rbf, tmp_path / "model")
     with pytest.raises(ValueError, match="cannot begin a name in C"):
         kernline.export.to_c(AdditiveSVC().fit(X, y), tmp_path / "8.h")

@@ -8,7 +8,17 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, Normalizer, StandardScaler
 
 import kernline
-from kernline import AdditiveSVC, AdditiveSVCCV, BudgetedSVC, NystromMap, NystromSVC, kernels, tables
+from kernline import (
+    AdditiveSVC,
+    AdditiveSVCCV,
+    AdditiveSVR,
+    AdditiveSVRCV,
+    BudgetedSVC,
+    NystromMap,
+    NystromSVC,
+    kernels,
+    tables,
+)
 from kernline.encoding import TermSpec
 from kernline.feature_maps import AdditiveKernelMap
 
@@ -22,6 +32,8 @@ MODELS = {
     "rank": AdditiveSVC("intersection", FEW, scale="rank"),
     "minmax": AdditiveSVC("hellinger", FEW, scale="minmax"),
     "cv": AdditiveSVCCV(["chi2", kernels.Intersection()], FEW, Cs=[1.0], cv=2),
+    "svr": AdditiveSVR("chi2", FEW),
+    "svr_cv": AdditiveSVRCV(["chi2", kernels.Intersection()], FEW, Cs=[1.0], cv=2),
     "rbf": NystromSVC(n_basis=3),
     "poly": NystromSVC("poly", 0.1, basis=np.eye(3), degree=2.0),
     "laplacian": NystromSVC("laplacian", n_basis=3, basis="random"),
@@ -55,7 +67,7 @@ def main() -> None:
     for name, model in MODELS.items():
         if "random_state" in model.get_params() and model.random_state is None:
             model.set_params(random_state=0)
-        labels = y if name in ("pmsvm", "rank") else np.array(["no", "yes"])[y % 2]
+        labels = y if name in ("pmsvm", "rank", "svr", "svr_cv") else np.array(["no", "yes"])[y % 2]
         path = Path(__file__).parent / "models" / f"{name}.kern"
         kernline.save(model.fit(sp.csr_array(X) if name in SPARSE else X, labels), path)
 

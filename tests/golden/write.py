@@ -23,6 +23,9 @@ MODELS = {
     "rank": kernline.AdditiveSVC("intersection", scale="rank", random_state=0),
     "pmsvm": kernline.AdditiveSVC("chi2", "pmsvm", random_state=0),
     "pipeline": make_pipeline(StandardScaler(), kernline.NystromSVC(n_basis=10, random_state=0)),
+    "svr": kernline.AdditiveSVR(random_state=0),
+    "svr-outputs": kernline.AdditiveSVR("intersection", scale="rank", loss="epsilon_insensitive", random_state=0),
+    "svr-cv": kernline.AdditiveSVRCV(["chi2", "linear"], Cs=[1.0, 10.0], cv=2, random_state=0),
     "cv": kernline.AdditiveSVCCV(["chi2", "linear"], Cs=[1.0, 10.0], cv=2, random_state=0),
     "nystrom": kernline.NystromSVC(n_basis=10, random_state=0),
     "nystrom-sparse": kernline.NystromSVC("exp-chi2", n_basis=10, basis="random", random_state=0),
@@ -47,9 +50,12 @@ def main() -> None:
         if name == "terms":
             model._terms = lambda: TERMS
             X = np.where(np.arange(X.shape[1]) == 1, np.where(X == 0.0, np.nan, X), X)
-        kernline.save(model.fit(sp.csr_array(X) if name.endswith("sparse") else X, y), path)
+        target = numbers[:, ::2] if name == "svr-outputs" else numbers.sum(axis=1) if name.startswith("svr") else y
+        kernline.save(model.fit(sp.csr_array(X) if name.endswith("sparse") else X, target), path)
         few = X[:20]
-        if hasattr(model, "predict"):
+        if name.startswith("svr"):
+            said = {"predictions": model.predict(few)}
+        elif hasattr(model, "predict"):
             said = {"scores": model.decision_function(few), "labels": model.predict(few)}
         else:
             said = {"mapped": model.transform(few)}

@@ -6,7 +6,7 @@ from sklearn.datasets import load_digits
 
 import kernline
 
-from .models import MODELS, seeded
+from .models import MODELS, REGRESSORS, seeded
 
 
 @pytest.fixture(scope="session")
@@ -21,8 +21,9 @@ def files(data, tmp_path_factory):
     X, y = data
     folder = tmp_path_factory.mktemp("files")
     content = {}
-    for name in ("hats", "rank", "plame", "pmsvm", "linear", "rbf", "chi2 landmarks"):
+    for name in ("hats", "rank", "plame", "pmsvm", "linear", "rbf", "chi2 landmarks", "svr"):
         X_kind = sp.csr_array(X) if name == "chi2 landmarks" else X
-        kernline.save(seeded(MODELS[name]).set_params(n_jobs=1).fit(X_kind[:60], y[:60] % 3), folder / "model.kern")
+        model = seeded((MODELS | REGRESSORS)[name]).set_params(n_jobs=1)
+        kernline.save(model.fit(X_kind[:60], y[:60] % 3), folder / "model.kern")
         content[name] = (folder / "model.kern").read_bytes()
     return content

@@ -3,7 +3,7 @@
 import numpy as np
 from sklearn.base import clone
 
-from kernline import AdditiveSVC, AdditiveSVCCV, NystromMap, NystromSVC, kernels, tables
+from kernline import AdditiveSVC, AdditiveSVCCV, AdditiveSVR, AdditiveSVRCV, NystromMap, NystromSVC, kernels, tables
 from kernline.feature_maps import AdditiveKernelMap
 
 MODELS = {
@@ -25,6 +25,12 @@ MODELS = {
     "own landmarks": NystromSVC("poly", 0.1, basis=np.eye(64), degree=2.0),
     "chi2 landmarks": NystromSVC("chi2", n_basis=20, basis="random"),
     "theirs": NystromSVC("cosine", n_basis=20, basis="random"),
+}
+REGRESSORS = {
+    "svr": AdditiveSVR(),
+    "svr rank": AdditiveSVR("intersection", scale="rank", loss="epsilon_insensitive", epsilon=0.2),
+    "svr pmsvm": AdditiveSVR("chi2", "pmsvm", loss="squared_epsilon_insensitive"),
+    "svr cv": AdditiveSVRCV(["chi2", kernels.Intersection()], Cs=[0.1, 1.0], cv=2, n_jobs=1),
 }
 MAPS = {
     "nystrom": NystromMap("sigmoid", 0.001, n_basis=20),

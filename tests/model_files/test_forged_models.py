@@ -43,6 +43,12 @@ FORGERIES = [
     ("hats", lambda tree, _: tree["model"]["params"].update(C=-1.0), "'C' parameter"),
     ("hats", lambda tree, _: tree["model"]["params"].update(colour="red"), "colour"),
     ("hats", lambda tree, _: tree.update(model=None), "not a JSON object"),
+    ("svr", edit("intercept_", lambda b: b[:0]), "output"),
+    ("svr", edit("intercept_", lambda b: np.append(b, 0.0)), "target_unit_"),
+    ("svr", edit("target_unit_", lambda u: -u), "positive"),
+    ("svr", edit("target_unit_", setting(0, np.inf)), "not finite"),
+    ("svr", put("target_unit_", 1.0), "target_unit_"),
+    ("svr", lambda tree, _: tree["model"].update(of="AdditiveSVC"), "class_weight|epsilon"),
     ("plame", edit("shapes_.table.rows", lambda rows: rows[:-1]), "the table"),
     ("plame", edit("shapes_.table.rows", setting((3, 3), np.nan)), "the table"),
     ("rank", edit(f"{ENCODER}.edge_start", setting(1, 1 << 40)), "edge_start"),
@@ -83,7 +89,7 @@ NONSENSE = st.one_of(
 )
 
 
-@pytest.mark.parametrize("name", ["hats", "rank", "pmsvm", "rbf", "chi2 landmarks"])
+@pytest.mark.parametrize("name", ["hats", "rank", "pmsvm", "rbf", "chi2 landmarks", "svr"])
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(data=st.data())
 def test_nonsense_in_a_tree_is_an_error_or_harmless(name, data, files, tmp_path):
@@ -104,7 +110,7 @@ def test_nonsense_in_a_tree_is_an_error_or_harmless(name, data, files, tmp_path)
     try:
         model = kernline.load(forged(path, change))
         X = np.full((3, 64), 2.0)
-        model.decision_function(X)
+        getattr(model, "decision_function", model.predict)(X)
     except (ValueError, TypeError, AttributeError, KeyError):
         pass
 

@@ -19,6 +19,9 @@ def test_golden_files(path):
     if "mapped" in expected:
         np.testing.assert_allclose(model.transform(expected["X"]), expected["mapped"], rtol=1e-5, atol=1e-6)
         return
+    if "predictions" in expected:
+        np.testing.assert_allclose(model.predict(expected["X"]), expected["predictions"], rtol=1e-5, atol=1e-6)
+        return
     np.testing.assert_allclose(model.decision_function(expected["X"]), expected["scores"], rtol=1e-5, atol=1e-6)
     np.testing.assert_array_equal(model.predict(expected["X"]), expected["labels"])
 

@@ -14,7 +14,7 @@ import kernline
 from kernline import AdditiveSVC, BudgetedSVC, NystromMap, NystromSVC, kernels
 from kernline.solvers import EpochReport, PassReport
 
-from .models import MAPS, MODELS, seeded
+from .models import MAPS, MODELS, REGRESSORS, seeded
 
 
 def saved(model, path):
@@ -64,6 +64,19 @@ def test_classifiers_round_trip(name, sparse, data, tmp_path):
     model = seeded(MODELS[name]).fit(X, y)
     again = saved(model, tmp_path / "model.kern")
     np.testing.assert_array_equal(again.decision_function(X), model.decision_function(X))
+    np.testing.assert_array_equal(again.predict(X), model.predict(X))
+    assert_params_equal(model, again)
+    assert_states_equal(model, again)
+
+
+@pytest.mark.parametrize("unit", [1.0, 1e-200])
+@pytest.mark.parametrize("n_outputs", [1, 3])
+@pytest.mark.parametrize("name", REGRESSORS)
+def test_regressors_round_trip(name, n_outputs, unit, data, tmp_path):
+    X, y = data
+    Y = unit * (y if n_outputs == 1 else np.column_stack([X[:, 20], y, -y]))
+    model = seeded(REGRESSORS[name]).fit(X, Y)
+    again = saved(model, tmp_path / "model.kern")
     np.testing.assert_array_equal(again.predict(X), model.predict(X))
     assert_params_equal(model, again)
     assert_states_equal(model, again)

@@ -93,7 +93,7 @@ class AdditiveBase(Solved[Matrix | EncodedData]):
         progress = FitProgress(self, data.names, self.max_iter, int(self.verbose))
         results = solve_all(rows, data, cost, self._solver(seed), n_threads, progress)
         progress.end(self.tol)
-        self._keep(results, rows)
+        self._keep(data.in_units(results), rows)
 
     def _rows(self, data: AnyTrainingData, kernel: Kernel, seed: int) -> AdditiveRows:
         """The rows, encoded for a kernel."""

@@ -1,33 +1,27 @@
-"""AdditiveSVCCV: an AdditiveSVC that chooses its C, and its kernel, by cross-validation.
-
-The data is encoded once for each kernel; held-out rows are scored from their codes (cross_validation.py).
-"""
+"""AdditiveSVCCV: an AdditiveSVC that chooses its C, and its kernel, by cross-validation."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Integral
 from typing import ClassVar
 
 from numpy.typing import ArrayLike
 
-from .. import kernels, tables, validation
+from .. import tables
 from ..array_types import MatrixLike
 from ..class_signs import ClassWeight
 from ..encoding import EncodedData, Scale
-from ..randomness import RandomState, random_of, seed_from
-from ..sklearn_compat import Constraints, Interval, fit_context
-from ..threads import thread_count
+from ..randomness import RandomState
+from ..sklearn_compat import Constraints, fit_context
 from .additive import AdditiveSVC
-from .additive_base import Kernel
-from .cross_validation import Scorer, ScorerName, grid_of
+from .additive_base import AdditiveBase, Kernel
+from .additive_search import AdditiveSearch
+from .cross_validation import Scorer
 from .fitting import in_one_step
-from .progress import FitProgress, runs_callbacks
-from .search import Search
-from .solving import solve_all
+from .progress import runs_callbacks
 
 
-class AdditiveSVCCV(AdditiveSVC):
+class AdditiveSVCCV(AdditiveSearch, AdditiveSVC):
     """AdditiveSVC with C chosen by cross-validation, and the kernel too where several are given.
 
     The model is refitted to all rows with the C and the kernel of the highest mean score; the folds are solved to three
@@ -76,10 +70,7 @@ class AdditiveSVCCV(AdditiveSVC):
 
     _parameter_constraints: ClassVar[Constraints] = {
         **{name: rules for name, rules in AdditiveSVC._parameter_constraints.items() if name != "C"},
-        "kernel": [*AdditiveSVC._parameter_constraints["kernel"], list, tuple],
-        "Cs": [Interval(Integral, 1, None, closed="left"), "array-like"],
-        "cv": ["cv_object"],
-        "scoring": [ScorerName(), callable, None],
+        **AdditiveSearch._search_constraints,
     }
 
     def __init__(
@@ -104,55 +95,36 @@ class AdditiveSVCCV(AdditiveSVC):
         random_state: RandomState = 0,
         verbose: int = 0,
     ) -> None:
-        self.kernel = kernel
-        self.approximation = approximation
+        # Not that of AdditiveSVC, which has a C.
+        AdditiveBase.__init__(
+            self,
+            kernel=kernel,
+            approximation=approximation,
+            gamma=gamma,
+            p=p,
+            loss=loss,
+            scale=scale,
+            fit_intercept=fit_intercept,
+            intercept_scaling=intercept_scaling,
+            tol=tol,
+            max_iter=max_iter,
+            solver=solver,
+            n_jobs=n_jobs,
+            random_state=random_state,
+            verbose=verbose,
+        )
         self.Cs = Cs
         self.cv = cv
         self.scoring = scoring
-        self.gamma = gamma
-        self.p = p
-        self.loss = loss
-        self.scale = scale
-        self.fit_intercept = fit_intercept
-        self.intercept_scaling = intercept_scaling
-        self.tol = tol
-        self.max_iter = max_iter
-        self.solver = solver
         self.class_weight = class_weight
-        self.n_jobs = n_jobs
-        self.random_state = random_state
-        self.verbose = verbose
 
     @fit_context(prefer_skip_nested_validation=True)
     @in_one_step
     @runs_callbacks
     def fit(self, X: MatrixLike | EncodedData, y: ArrayLike, sample_weight: ArrayLike | None = None) -> AdditiveSVCCV:
         """Choose C and kernel, and fit to X and labels y, as AdditiveSVC does; `sample_weight` is a factor of C."""
-        with validation.kernel_hint(self.kernel, "NystromSVC(kernel).choose(X, y)"):
-            Cs, choices = grid_of(self.Cs), self._checked_kernels()
+        grid = self._grid()
         data = self._labelled(X, y, sample_weight)
-        search = Search(data, y, sample_weight, Cs, self.cv, self.scoring)
-        seed, n_threads = seed_from(random_of(self.random_state)), thread_count(self.n_jobs)
-        solver = self._solver(seed)
-        tasks = search.tasks(kernel if isinstance(kernel, str) else kernel.name for kernel in choices)
-        progress = FitProgress(self, tasks + data.names, self.max_iter, int(self.verbose))
-        found, rows = search.run(choices, lambda kernel: self._rows(data, kernel, seed), solver, n_threads, progress)
-        self.Cs_, self.scores_, self.best_score_ = found.Cs, found.scores, found.best_score
-        self.kernel_, self.C_ = found.best_value, found.best_C
-        results = solve_all(rows, data, self.C_ * data.weights, solver, n_threads, progress, first=len(tasks))
-        progress.end(self.tol)
-        self._keep(results, rows)
+        self._choose(grid, data, y, sample_weight)
         self.classes_ = data.classes
         return self
-
-    def _checked_kernels(self) -> Sequence[Kernel]:
-        choices = self._kernels()
-        known = sorted(kernels.BY_NAME)
-        for kernel in choices:
-            if not isinstance(kernel, kernels.AdditiveKernel) and kernel not in known:
-                raise ValueError(
-                    f"kernel: {kernel!r} in the list is not known. Use one of {known} or a kernels object."
-                )
-        if not choices:
-            raise ValueError("kernel: the list is empty. Pass a kernel, or a list of those to choose from.")
-        return choices

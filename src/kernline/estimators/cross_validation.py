@@ -1,12 +1,12 @@
 """The choice of C by cross-validation, shared by the estimators that make one.
 
-The rows are made ready for the solver once. A fold is a list of them, and each class of a fold runs along the path of
-increasing C, the α of one C giving the start of the next:
+The rows are made ready for the solver once. A fold is a list of them, and each problem of a fold (a class, or an output
+of a regression) runs along the path of increasing C, the β of one C giving the start of the next:
 
-    α ← t α,   t = min(C_new / C_old, t*),   t* = Σ α_i / (2 (Σ α_i − dual(α)))
+    β ← s β,   s = min(C_new / C_old, s*),   s* = L / (2 (L − dual(β))),   L = Σ t_i β_i − ε abs(β_i)
 
-C_new / C_old keeps rows at the bound there; t* is where dual(t α) is highest (for the squared hinge, at C_old), near 1
-for classes that are separated, whose α no longer grow with C. The path ends early when the scores have risen and then
+C_new / C_old keeps rows at the bound there; s* is where dual(s β) is highest (for squared losses, at C_old), near 1 for
+classes that are separated, whose β no longer grow with C. The path ends early when the scores have risen and then
 stayed below the best for three C in a row: the largest C are the most expensive. A single fall says little, especially
 at the small end, where all scores are low.
 """
@@ -21,20 +21,18 @@ from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from sklearn.base import BaseEstimator, ClassifierMixin
 
 from .. import _core
-from ..array_types import Array, Floats, Indices, Labels, Matrix
-from ..encoding import EncodedData
+from ..array_types import Array, Floats, Indices, Labels
 from ..memory import check_memory
 from ..native import native_table
 from ..sklearn_compat import StrOptions
 from ..solvers import DualCD, Problem, SolveResult
 from ..threads import run_tasks
 from ..training import TrainingRows
-from .labelled import AnyLabelled
-from .one_vs_rest import labels, one_column_flat
+from .held_out import HeldOutClassifier, HeldOutRegressor
 from .progress import FitProgress, logger
+from .training_data import AnyTrainingData
 
 Rows: TypeAlias = NDArray[np.int32]
 
@@ -47,7 +45,7 @@ _LOOSER, _LOOSEST = 3.0, 0.03
 _FALLS = 3
 
 
-# The name of a scorer of scikit-learn, or a function (model, X, y) → score; None: accuracy.
+# The name of a scorer of scikit-learn, or a function (model, X, y) → score; None: accuracy or R².
 Scorer: TypeAlias = str | Callable[..., float] | None
 
 
@@ -80,17 +78,17 @@ class Fold:
 
 @dataclass(frozen=True)
 class Path:
-    """The problems of one kernel: a fold's rows, a class against the rest, one of the C."""
+    """The problems of one kernel: a fold's rows, one of the problems of the data, one of the C."""
 
     rows: TrainingRows
     folds: list[Fold]
-    labelled: AnyLabelled
+    data: AnyTrainingData
     Cs: Array
 
-    def problem(self, fold: int, label: int, c: int) -> Problem:
-        """One class of one fold at one C."""
+    def problem(self, fold: int, number: int, c: int) -> Problem:
+        """One problem of one fold at one C."""
         train = self.folds[fold].train
-        return self.labelled.problem(label, self.rows, self.Cs[c] * self.labelled.weights[train], train)
+        return self.data.problem(number, self.rows, self.Cs[c] * self.data.weights[train], train)
 
     def values(self, fold: int, result: SolveResult) -> Array:
         """f(x_i) of the fold's held-out rows."""
@@ -103,30 +101,30 @@ class Path:
 
 
 def follow(path: Path, scoring: Scoring, solver: DualCD, n_threads: int, progress: FitProgress, first: int) -> Array:
-    """Run every fold and class along the path; returns the scores, (n_Cs, n_folds), NaN where C was not tried.
+    """Run every fold and problem along the path; returns the scores, (n_Cs, n_folds), NaN where C was not tried.
 
     `first` is the number of the first problem in `progress`.
     """
-    n_classes, interrupted = path.labelled.n_problems, threading.Event()
-    n_tasks = len(path.folds) * n_classes
+    n_problems, interrupted = path.data.n_problems, threading.Event()
+    n_tasks = len(path.folds) * n_problems
     _check_memory(path)
     tol = min(_LOOSER * solver.tol, max(solver.tol, _LOOSEST))
     solver = replace(solver, tol=tol, n_threads=max(1, n_threads // n_tasks))
     starts: list[_Start | None] = [None] * n_tasks
     scores = np.full((path.Cs.size, len(path.folds)), np.nan)
     for c, C in enumerate(path.Cs):
-        values = [np.empty((fold.test.size, n_classes), dtype=np.float32) for fold in path.folds]
+        values = [np.empty((fold.test.size, n_problems), dtype=np.float32) for fold in path.folds]
 
         def solve(task: int, c: int = c, C: float = C, values: list[Floats] = values) -> None:
-            fold, label = divmod(task, n_classes)
+            fold, number = divmod(task, n_problems)
             watch = progress.problem(first + task * path.Cs.size + c)
-            problem, start = path.problem(fold, label, c), starts[task]
+            problem, start = path.problem(fold, number, c), starts[task]
             beta, intercept = start.at(C, problem.n_rows) if start else (None, 0.0)
             at_seed = replace(solver, seed=solver.seed + task)
             result = at_seed.solve(problem, watch, interrupted, start=beta, intercept=intercept)
             watch.end(result)
-            values[fold][:, label] = path.values(fold, result)
-            starts[task] = _Start.of(result, C)
+            values[fold][:, number] = path.values(fold, result)
+            starts[task] = _Start.of(problem, result, C)
 
         run_tasks(solve, n_tasks, n_threads, interrupted)
         scores[c] = [scoring(fold.test, at_C) for fold, at_C in zip(path.folds, values, strict=True)]
@@ -148,35 +146,14 @@ def _log_skipped(Cs: Array, scores: Array, n_tried: int) -> None:
 
 
 def _check_memory(path: Path) -> None:
-    """Refuse what memory does not hold: a score per row and class, and per fold as well a start for the next C."""
-    n_rows, n_problems, n_folds = path.labelled.number.size, path.labelled.n_problems, len(path.folds)
+    """Refuse what memory does not hold: a score per row and problem, and per fold as well a start for the next C."""
+    n_rows, n_problems, n_folds = path.data.weights.size, path.data.n_problems, len(path.folds)
+    problems = "classes" if path.data.is_classification else "outputs"
     check_memory(
-        f"Cross-validation of {n_problems:,} classes × {n_rows:,} rows on {n_folds} folds",
+        f"Cross-validation of {n_problems:,} {problems} × {n_rows:,} rows on {n_folds} folds",
         n_rows * n_problems * (4.0 + 12.0 * n_folds),
-        "Lower the number of folds, or of classes.",
+        f"Lower the number of folds, or of {problems}.",
     )
-
-
-class _HeldOut(ClassifierMixin, BaseEstimator):
-    """A fitted model as a scorer sees it: it knows its scores of the held-out rows, and nothing else."""
-
-    def __init__(self, classes: Labels, values: Floats) -> None:
-        self.classes_ = classes
-        self.values = values
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return True
-
-    def decision_function(self, X: Matrix | EncodedData) -> Floats:
-        if X.shape[0] != self.values.shape[0]:
-            raise ValueError(
-                f"scoring: while C is chosen, the model scores its {self.values.shape[0]} held-out rows together; it "
-                f"got {X.shape[0]} rows."
-            )
-        return one_column_flat(self.values)
-
-    def predict(self, X: Matrix | EncodedData) -> Labels:
-        return labels(self.classes_, self.decision_function(X))
 
 
 @dataclass(frozen=True)
@@ -184,20 +161,21 @@ class Scoring:
     """Score of held-out rows by their values f(x), (n_test, n_problems)."""
 
     scoring: Scorer
-    data: AnyLabelled
+    data: AnyTrainingData
 
     def __call__(self, rows: Rows, values: Floats) -> float:
         """The score of these rows, of values f(x)."""
-        model = _HeldOut(self.data.classes, values)
+        model = self.data.held_out(values)
         weight = None if self.data.weight is None else self.data.weight[rows]
         if self.scoring is None:
-            return float(np.average(model.predict(values) == self.data.y[rows], weights=weight))
-        score = self._by_scorer(model, rows, weight)
+            score = float(model.score(values, self.data.y[rows], weight))
+        else:
+            score = self._by_scorer(model, rows, weight)
         if not np.isfinite(score):
             raise ValueError("scoring: a score of held-out rows is not a finite number, so no C can be chosen by it.")
         return score
 
-    def _by_scorer(self, model: _HeldOut, rows: Rows, weight: Array | None) -> float:
+    def _by_scorer(self, model: HeldOutClassifier | HeldOutRegressor, rows: Rows, weight: Array | None) -> float:
         from sklearn.metrics import get_scorer
 
         scorer = self.scoring if callable(self.scoring) else get_scorer(self.scoring)
@@ -212,15 +190,15 @@ class _Start:
     C: float
     support: Indices
     beta: Floats
-    highest: float  # t*
+    highest: float  # s*
     intercept: float
 
     @classmethod
-    def of(cls, result: SolveResult, C: float) -> _Start:
+    def of(cls, problem: Problem, result: SolveResult, C: float) -> _Start:
         support = np.flatnonzero(result.beta)
-        total = float(np.abs(result.beta).sum())
-        curvature = 2.0 * (total - result.dual)
-        highest = total / curvature if curvature > 0.0 else np.inf
+        linear = float(problem.targets @ result.beta - problem.loss.epsilon_or_zero * np.abs(result.beta).sum())
+        curvature = 2.0 * (linear - result.dual)
+        highest = linear / curvature if curvature > 0.0 else np.inf
         return cls(C, support, result.beta[support].astype(np.float32), highest, result.intercept)
 
     def at(self, C: float, n_rows: int) -> tuple[Array, float]:
@@ -264,26 +242,19 @@ def increasing(values: ArrayLike, name: str, allowed: str = "a list") -> Array:
     return grid
 
 
-def folds_of(cv: object, labels: Labels, sample_weight: ArrayLike | None, data: AnyLabelled) -> list[Fold]:
+def folds_of(cv: object, y: Labels, sample_weight: ArrayLike | None, data: AnyTrainingData) -> list[Fold]:
     """The folds, as rows of the data that has rows of weight zero left out; the split is of the data as given."""
     from sklearn.model_selection import check_cv
 
-    classes, number = data.classes, data.number
-    kept = np.ones(labels.size, dtype=bool)
-    if number.size < labels.size:
+    kept = np.ones(len(y), dtype=bool)
+    if data.weights.size < len(y):
         kept = np.asarray(sample_weight, dtype=np.float64) > 0.0
     place = np.cumsum(kept) - 1
     folds: list[Fold] = []
-    for train, test in check_cv(cv, labels, classifier=True).split(np.zeros((labels.size, 1)), labels):
-        rows = [np.arange(labels.size)[part] for part in (train, test)]
+    for train, test in check_cv(cv, y, classifier=data.is_classification).split(np.zeros((len(y), 1)), y):
+        rows = [np.arange(len(y))[part] for part in (train, test)]
         fold = Fold(*(np.ascontiguousarray(place[part[kept[part]]], dtype=np.int32) for part in rows))
-        missing = np.setdiff1d(np.arange(classes.size), number[fold.train])
-        if missing.size:
-            raise ValueError(
-                f"cv: fold {len(folds)} trains without a sample of class {classes[missing[0]]}, of which there are "
-                f"{np.count_nonzero(number == missing[0])}. Every fold needs all classes: lower cv, leave the class "
-                "out, or pass splits of your own."
-            )
+        data.check_fold(len(folds), fold.train)
         if fold.test.size == 0:
             raise ValueError(f"cv: fold {len(folds)} holds out no sample.")
         folds.append(fold)

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
-from numpy.typing import ArrayLike
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
 from .. import validation
-from ..array_types import Array, Indices, Labels, Matrix, MatrixLike
+from ..array_types import Array, Floats, Indices, Labels, Matrix, MatrixLike
 from ..class_signs import ClassWeight, one_against_rest, row_weights
 from ..encoding import EncodedData, TermSpec
+from .held_out import HeldOutClassifier
 from .training_data import RowsT, TrainingData
 
 
@@ -20,8 +22,23 @@ from .training_data import RowsT, TrainingData
 class Labelled(TrainingData[RowsT]):
     """Rows with class labels y; the problems are binary, one class against the rest."""
 
+    is_classification: ClassVar[bool] = True
     classes: Labels
     number: Indices  # of each row's class
+
+    def held_out(self, values: Floats) -> HeldOutClassifier:
+        """The classifier of these scores."""
+        return HeldOutClassifier(self.classes, values)
+
+    def check_fold(self, number: int, train: NDArray[np.int32]) -> None:
+        """Refuse a fold that trains without one of the classes."""
+        missing = np.setdiff1d(np.arange(self.classes.size), self.number[train])
+        if missing.size:
+            raise ValueError(
+                f"cv: fold {number} trains without a sample of class {self.classes[missing[0]]}, of which there are "
+                f"{np.count_nonzero(self.number == missing[0])}. Every fold needs all classes: lower cv, leave the "
+                "class out, or pass splits of your own."
+            )
 
 
 AnyLabelled: TypeAlias = Labelled[Matrix] | Labelled[EncodedData]

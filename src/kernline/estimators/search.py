@@ -14,8 +14,8 @@ from ..class_signs import costs
 from ..solvers import DualCD
 from ..training import TrainingRows
 from .cross_validation import Path, Scorer, Scoring, folds_of, follow
-from .labelled import AnyLabelled
 from .progress import FitProgress
+from .training_data import AnyTrainingData
 
 ValueT = TypeVar("ValueT")
 RowsT = TypeVar("RowsT", bound=TrainingRows)
@@ -68,11 +68,17 @@ class Search:
     """
 
     def __init__(
-        self, data: AnyLabelled, y: ArrayLike, sample_weight: ArrayLike | None, Cs: Array, cv: object, scoring: Scorer
+        self,
+        data: AnyTrainingData,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None,
+        Cs: Array,
+        cv: object,
+        scoring: Scorer,
     ) -> None:
-        labels: Labels = np.ravel(np.asarray(y))
+        given: Labels = np.asarray(y)
         self.data, self.Cs = data, Cs
-        self.folds = folds_of(cv, labels, sample_weight, data)
+        self.folds = folds_of(cv, given if data.y.ndim > 1 else given.ravel(), sample_weight, data)
         self.scoring = Scoring(scoring, data)
         _ = costs(Cs[0], data.weights), costs(Cs[-1], data.weights)  # refuses what does not fit into float32
 

@@ -1,4 +1,4 @@
-"""Additive models as a C99 header without dependencies: the tables, and a function that predicts a row's class."""
+"""Additive models as a C99 header without dependencies: the tables, and a function that predicts for a row."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -15,19 +16,21 @@ from ..estimators.additive import AdditiveSVC
 from ..io.atomic import replacing
 from ..tables import DenseTable, PowersTable
 from ..tables.pmsvm import LOG_SHIFT
-from .common import additive_model, ranks_of, rows_of, terms_of, weights_of
+from .common import AdditiveModel, additive_model, ranks_of, rows_of, terms_of, weights_of
 
 
-def to_c(model: AdditiveSVC, path: str | os.PathLike[str], *, name: str | None = None) -> None:
+def to_c(model: AdditiveModel, path: str | os.PathLike[str], *, name: str | None = None) -> None:
     """Write an additive model as a C99 header without dependencies.
 
     It defines ``int NAME_predict(const double *x, double *scores)``, which takes a row of NAME_N_FEATURES values and
     returns the number of its class; ``NAME_labels`` has the classes as text. `scores` points to NAME_N_SCORES numbers,
-    which receive the result of `decision_function`, or is NULL. Compile without -ffast-math.
+    which receive the result of `decision_function`, or is NULL. For a regression, it is ``double NAME_predict(const
+    double *x, double *outputs)``, which returns the first output; `outputs` points to NAME_N_OUTPUTS numbers, or is
+    NULL. Compile without -ffast-math.
 
     Parameters
     ----------
-    model : fitted AdditiveSVC or AdditiveSVCCV
+    model : fitted AdditiveSVC, AdditiveSVR, or a CV version of these
     path : where to write
     name : str or None, default=None
         Prefix of every name in the header; None: the name of the file.
@@ -53,20 +56,17 @@ def to_c(model: AdditiveSVC, path: str | os.PathLike[str], *, name: str | None =
             file.write(part.encode())
 
 
-def _parts(model: AdditiveSVC, name: str) -> Iterator[str]:
+def _parts(model: AdditiveModel, name: str) -> Iterator[str]:
     shapes = model.shapes_
     encoder, (n_problems, _, width) = shapes.encoder, shapes.weights.shape
     n_features, terms = shapes.n_features, terms_of(shapes, "to_c")
-    classes = model.classes_.tolist()
+    answer = _answer(model, name)
     guard = f"{name.upper()}_H"
-    yield f"/* Written by kernline: {type(model).__name__}, {n_features} features, {len(classes)} classes. C99. */\n"
+    yield f"/* Written by kernline: {type(model).__name__}, {n_features} features, {answer.described}. C99. */\n"
     yield f"#ifndef {guard}\n#define {guard}\n\n#include <stddef.h>\n"
     powers = isinstance(shapes.table, PowersTable)
     yield "#include <math.h>\n\n" if powers else "\n"
-    yield f"#define {name.upper()}_N_FEATURES {n_features}\n#define {name.upper()}_N_CLASSES {len(classes)}\n"
-    yield f"#define {name.upper()}_N_SCORES {n_problems}\n\n"
-    texts = ", ".join(_quoted(str(label)) for label in classes)
-    yield f"static const char *const {name}_labels[{len(classes)}] = {{{texts}}};\n"
+    yield f"#define {name.upper()}_N_FEATURES {n_features}\n{answer.definitions}"
     yield from _table("double", f"{name}_intercepts", np.asarray(shapes.intercepts, dtype=np.float64))
     yield from _table("float", f"{name}_weights", weights_of(shapes))
     ranks = ranks_of(encoder)
@@ -105,10 +105,39 @@ def _parts(model: AdditiveSVC, name: str) -> Iterator[str]:
         ("N_SCORES", str(n_problems)),
         ("LOG_SHIFT", repr(LOG_SHIFT)),
         ("NAME", name),
+        ("KIND", answer.kind),
+        ("COMMENT", answer.comment),
+        ("ANSWERS", answer.all_of_them),
     ):
         code = re.sub(rf"\b{key}(?=\b|_)", value, code)
+    yield code + answer.end.replace("N_SCORES", str(n_problems)) + "}\n\n#endif\n"
+
+
+class _Answer(NamedTuple):
+    """What `predict` returns, and where it writes all that it has computed."""
+
+    described: str
+    definitions: str
+    kind: str
+    comment: str
+    all_of_them: str
+    end: str
+
+
+def _answer(model: AdditiveModel, name: str) -> _Answer:
+    n_problems = model.shapes_.n_problems
+    if not isinstance(model, AdditiveSVC):
+        described = f"{n_problems} {'output' if n_problems == 1 else 'outputs'}"
+        definitions = f"#define {name.upper()}_N_OUTPUTS {n_problems}\n\n"
+        return _Answer(described, definitions, "double", "The first output of a row", "outputs", _FIRST_OUTPUT)
+    classes = model.classes_.tolist()
+    texts = ", ".join(_quoted(str(label)) for label in classes)
+    definitions = (
+        f"#define {name.upper()}_N_CLASSES {len(classes)}\n#define {name.upper()}_N_SCORES {n_problems}\n\n"
+        f"static const char *const {name}_labels[{len(classes)}] = {{{texts}}};\n"
+    )
     best = _TWO_CLASSES if n_problems == 1 else _MORE_CLASSES
-    yield code + best.replace("N_SCORES", str(n_problems)) + "}\n\n#endif\n"
+    return _Answer(f"{len(classes)} classes", definitions, "int", "The number of the class of a row", "scores", best)
 
 
 def _term_code(number: int, term: TableTerm, _: Array) -> str:
@@ -172,8 +201,8 @@ static inline float NAME_unit(double x, int j) {
 """
 
 _PREDICT = """
-/* The number of the class of a row; scores may be NULL. */
-static inline int NAME_predict(const double *x, double *scores) {
+/* COMMENT; ANSWERS may be NULL. */
+static inline KIND NAME_predict(const double *x, double *ANSWERS) {
   double sums[N_SCORES];
   for (int p = 0; p < N_SCORES; ++p) sums[p] = NAME_intercepts[p];
   for (int j = 0; j < N_FEATURES; ++j) {
@@ -185,7 +214,7 @@ static inline int NAME_predict(const double *x, double *scores) {
       for (int p = 0; p < N_SCORES; ++p) sums[p] += (double)vector[k] * weights[p];
     }
   }
-/* terms */  if (scores) for (int p = 0; p < N_SCORES; ++p) scores[p] = sums[p];
+/* terms */  if (ANSWERS) for (int p = 0; p < N_SCORES; ++p) ANSWERS[p] = sums[p];
 """
 
 _SKIP_NAN = """\
@@ -251,6 +280,10 @@ _POWERS = """\
     vector[0] = 1.0f;
     for (int k = 1; k < WIDTH; ++k) vector[k] = vector[k - 1] * logarithm;
     const int first = 0, n = WIDTH;
+"""
+
+_FIRST_OUTPUT = """\
+  return sums[0];
 """
 
 _TWO_CLASSES = """\

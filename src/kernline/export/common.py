@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,19 +12,36 @@ from sklearn.utils.validation import check_is_fitted
 from ..array_types import Array
 from ..encoding import Encoder, TableTerm
 from ..estimators.additive import AdditiveSVC
+from ..estimators.additive_svr import AdditiveSVR
 from ..shapes import ShapeFunctions
 from ..tables import DenseTable
 
+AdditiveModel: TypeAlias = AdditiveSVC | AdditiveSVR
 
-def additive_model(model: object, call: str) -> AdditiveSVC:
-    """Return the model if it is a fitted sum of curves, else raise."""
-    if not isinstance(model, AdditiveSVC):
+
+def additive_model(model: object, call: str) -> AdditiveModel:
+    """Return the model if it is a fitted sum of curves, in the unit of y, else raise."""
+    if not isinstance(model, AdditiveSVC | AdditiveSVR):
         raise ValueError(
-            f"{call} takes AdditiveSVC and AdditiveSVCCV, whose models are curves; got {type(model).__name__}. "
-            "kernline.save writes any model."
+            f"{call} takes AdditiveSVC, AdditiveSVR and their CV versions, whose models are curves; got "
+            f"{type(model).__name__}. kernline.save writes any model."
         )
     check_is_fitted(model)
+    if isinstance(model, AdditiveSVR) and (model.target_unit_ != 1.0).any():
+        unit = float(model.target_unit_[model.target_unit_ != 1.0][0])
+        raise ValueError(
+            f"{call}: the standard deviation of y was {unit:.3g}, which float32 weights cannot represent. Fit to y "
+            "divided by a number near that, and multiply the predictions."
+        )
     return model
+
+
+def names_of_problems(model: AdditiveModel) -> list[str]:
+    """What each sum of curves is: the score of a class (of two, the second), or the prediction of an output."""
+    if isinstance(model, AdditiveSVC):
+        return [str(name) for name in (model.classes_ if model.classes_.size > 2 else model.classes_[1:]).tolist()]
+    n_outputs = model.shapes_.n_problems
+    return ["prediction"] if n_outputs == 1 else [f"prediction {k}" for k in range(n_outputs)]
 
 
 @dataclass(frozen=True)

@@ -24,11 +24,13 @@ from ..estimators.additive import AdditiveSVC
 from ..io.atomic import replacing
 from ..shapes import ShapeFunctions
 from ..tables import DenseTable, PairTable, PowersTable
-from .common import ExportedTerm, additive_model, rows_of, terms_of
+from .common import AdditiveModel, ExportedTerm, additive_model, names_of_problems, rows_of, terms_of
 
 
-def to_json(model: AdditiveSVC, path: str | os.PathLike[str]) -> None:
+def to_json(model: AdditiveModel, path: str | os.PathLike[str]) -> None:
     """Write the curves of an additive model as JSON: classes, intercepts, and a list of features with their points.
+
+    "scores_of" says what the curves add up to: the scores of classes, or, with "classes": null, predictions.
 
     "between" says how to interpolate between a feature's "values", which are in increasing order. Outside them, a curve
     is constant, or, if the model "extrapolates", continues straight.
@@ -40,10 +42,10 @@ def to_json(model: AdditiveSVC, path: str | os.PathLike[str]) -> None:
     - "powers": with the same u and l = ln(u + 0.05), the score is Σ_k powers[k] · l^k, and 0 if u is 0.
 
     "terms" are tables of scores in addition to these curves, for categories, missing values and pairs of features. Each
-    has an axis for every feature that it reads, and "scores" for every class, with the cells of the table row by row.
-    On an axis of kind "levels", a value has the position of the point that it equals; on one of kind "bins", the number
-    of points at or below it; on one of kind "missing", NaN has position 0. Values without a position add nothing, and
-    NaN adds nothing to a curve. A feature that is a category has no "values".
+    has an axis for every feature that it reads, and "scores" for every class or output, with the cells of the table row
+    by row. On an axis of kind "levels", a value has the position of the point that it equals; on one of kind "bins",
+    the number of points at or below it; on one of kind "missing", NaN has position 0. Values without a position add
+    nothing, and NaN adds nothing to a curve. A feature that is a category has no "values".
 
     >>> import json, os, tempfile
     >>> from sklearn.datasets import load_digits
@@ -60,8 +62,8 @@ def to_json(model: AdditiveSVC, path: str | os.PathLike[str]) -> None:
     """
     model = additive_model(model, "to_json")
     described = {
-        "classes": model.classes_.tolist(),
-        "scores_of": _names_of_problems(model),
+        "classes": model.classes_.tolist() if isinstance(model, AdditiveSVC) else None,
+        "scores_of": names_of_problems(model),
         "intercepts": model.intercept_.tolist(),
         "extrapolates": not model.shapes_.encoder.clips,
         "between": _between(model.shapes_),
@@ -76,8 +78,8 @@ def to_json(model: AdditiveSVC, path: str | os.PathLike[str]) -> None:
         file.write(json.dumps(described, ensure_ascii=False, indent=1).encode())
 
 
-def to_csv(model: AdditiveSVC, path: str | os.PathLike[str]) -> None:
-    """Write the curves of an additive model as CSV: one line per feature and value, one column per class.
+def to_csv(model: AdditiveModel, path: str | os.PathLike[str]) -> None:
+    """Write the curves of an additive model as CSV: one line per feature and value, one column per class or output.
 
     The first line after the header has the intercepts, with an empty feature and value. Between values, curves are
     straight; if the second column is called "from", a score is valid from there up to the next value. `to_json` writes
@@ -97,7 +99,7 @@ def to_csv(model: AdditiveSVC, path: str | os.PathLike[str]) -> None:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     column = "from" if _between(model.shapes_) == "steps" else "value"
-    writer.writerow(["feature", column, *_names_of_problems(model)])
+    writer.writerow(["feature", column, *names_of_problems(model)])
     writer.writerow(["", "", *model.intercept_.tolist()])
     for name, values, scores in _curves(model):
         writer.writerows([name, value, *row] for value, row in zip(values.tolist(), scores.tolist(), strict=True))
@@ -107,11 +109,6 @@ def to_csv(model: AdditiveSVC, path: str | os.PathLike[str]) -> None:
         writer.writerows([name, " and ".join(cell), *row] for cell, row in zip(cells, scores.tolist(), strict=True))
     with replacing(path) as file:
         file.write(text.getvalue().encode())
-
-
-def _names_of_problems(model: AdditiveSVC) -> list[str]:
-    """The class of a positive score, for each binary problem."""
-    return [str(name) for name in (model.classes_ if model.classes_.size > 2 else model.classes_[1:]).tolist()]
 
 
 def _between(shapes: ShapeFunctions) -> str:
@@ -143,7 +140,7 @@ def _unit_of(shapes: ShapeFunctions, j: int) -> dict[str, object]:
     return powers | {"offset": number.offset, "factor": number.factor}
 
 
-def _curves(model: AdditiveSVC) -> Iterator[tuple[str, Array, Array]]:
+def _curves(model: AdditiveModel) -> Iterator[tuple[str, Array, Array]]:
     """Name, values and scores (n_values, n_problems) of every feature."""
     shapes: ShapeFunctions = model.shapes_
     for j in range(shapes.n_features):
@@ -155,12 +152,12 @@ def _curves(model: AdditiveSVC) -> Iterator[tuple[str, Array, Array]]:
         yield _name(model, j), values, scores
 
 
-def _name(model: AdditiveSVC, j: int) -> str:
+def _name(model: AdditiveModel, j: int) -> str:
     names = getattr(model, "feature_names_in_", None)
     return str(names[j]) if names is not None else str(j)
 
 
-def _described(model: AdditiveSVC, exported: ExportedTerm) -> dict[str, object]:
+def _described(model: AdditiveModel, exported: ExportedTerm) -> dict[str, object]:
     """A term for JSON."""
     term, scores = exported
     axes = [{"kind": axis.kind, "points": axis.points.tolist()} for axis in term.axes]

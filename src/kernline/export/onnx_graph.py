@@ -16,6 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..array_types import Array, Indices, Labels, Numbers, is_sparse
 from ..encoding import Axis, TableTerm
 from ..estimators.additive import AdditiveSVC
+from ..estimators.additive_svr import AdditiveSVR
 from ..estimators.budgeted import BudgetedSVC
 from ..estimators.nystrom import NystromSVC
 from ..io.atomic import replacing
@@ -23,33 +24,34 @@ from ..landmarks.scaling import Scaling
 from ..shapes import ShapeFunctions
 from ..tables import DenseTable, PairTable, PowersTable
 from ..tables.pmsvm import LOG_SHIFT
-from .common import ranks_of, rows_of, terms_of, weights_of
+from .common import additive_model, ranks_of, rows_of, terms_of, weights_of
 
 if TYPE_CHECKING:
     import onnx
 
     Classifier = AdditiveSVC | NystromSVC | BudgetedSVC
+    Model = Classifier | AdditiveSVR
 
 _OPSET, _IR = 17, 8
 _KINDS = ("rbf", "poly", "sigmoid")
 
 
 def to_onnx(
-    model: Classifier, path: str | os.PathLike[str], *, input_type: Literal["float32", "float64"] = "float64"
+    model: Model, path: str | os.PathLike[str], *, input_type: Literal["float32", "float64"] = "float64"
 ) -> None:
-    """Write a classifier as an ONNX graph with the input "X" and the outputs "label" and "scores".
+    """Write a model as an ONNX graph with the input "X".
 
-    Supported are AdditiveSVC with every kernel and approximation, NystromSVC with kernel "rbf", "poly" or "sigmoid",
-    and BudgetedSVC. Rows are dense. Values outside the training range are clipped, as in `predict`. "scores" is the
-    result of `decision_function`. Requires the package onnx: ``pip install 'kernline[onnx]'``.
+    The outputs of a classifier are "label" and "scores", the result of `decision_function`; that of a regressor is
+    "prediction". Supported are AdditiveSVC and AdditiveSVR with every kernel and approximation, NystromSVC with kernel
+    "rbf", "poly" or "sigmoid", and BudgetedSVC. Rows are dense. Values outside the training range are clipped, as in
+    `predict`. Requires the package onnx: ``pip install 'kernline[onnx]'``.
 
     Parameters
     ----------
-    model : fitted classifier
+    model : fitted classifier or regressor
     path : where to write
     input_type : {"float64", "float32"}, default="float64"
-        Number type of the input. Scores of float32 rows are those that `decision_function` returns for the rows
-        rounded to float32.
+        Number type of the input. Scores of float32 rows are those that the model gives the rows rounded to float32.
 
     Examples
     --------
@@ -68,18 +70,20 @@ def to_onnx(
         raise ValueError(f"to_onnx: input_type must be 'float32' or 'float64'; got {input_type!r}.")
     graph = _Graph()
     x = graph("Cast", "X", to=graph.type_of(np.float64))
-    if isinstance(model, AdditiveSVC):
-        scores = _additive(graph, x, model.shapes_)
+    if isinstance(model, AdditiveSVC | AdditiveSVR):
+        scores = _additive(graph, x, additive_model(model, "to_onnx").shapes_)
     elif isinstance(model, NystromSVC):
         scores = _landmarks(graph, _scaled(graph, x, model), model)
     elif isinstance(model, BudgetedSVC):
         scores = _budgeted(graph, _scaled(graph, x, model), model)
     else:
         raise ValueError(
-            f"to_onnx takes AdditiveSVC, AdditiveSVCCV, NystromSVC and BudgetedSVC; got {type(model).__name__}. For a "
-            "pipeline, export the last step, and apply the other steps before the graph."
+            f"to_onnx takes AdditiveSVC, AdditiveSVR, their CV versions, NystromSVC and BudgetedSVC; got "
+            f"{type(model).__name__}. For a pipeline, export the last step, and apply the other steps before the graph."
         )
-    content = graph.finish(model, graph("Add", scores, model.intercept_), np.dtype(input_type))
+    scores = graph("Add", scores, model.intercept_)
+    outputs = graph.prediction(model, scores) if isinstance(model, AdditiveSVR) else graph.label(model, scores)
+    content = graph.finish(model, outputs, np.dtype(input_type))
     with replacing(path) as file:
         file.write(content)
 
@@ -112,27 +116,41 @@ class _Graph:
     def cast(self, value: str, dtype: DTypeLike) -> str:
         return self("Cast", value, to=self.type_of(dtype))
 
-    def finish(self, model: Classifier, scores: str, input_dtype: DTypeLike) -> bytes:
-        """Add the label of the highest score, and return the bytes of the model."""
+    def output(self, name: str, value: str, element_type: int, *shape: int) -> onnx.ValueInfoProto:
+        """Give a result a name: it has this shape for every row."""
+        self.nodes.append(self.onnx.helper.make_node("Identity", [value], [name]))
+        return self.onnx.helper.make_tensor_value_info(name, element_type, ["n", *shape])
+
+    def label(self, model: Classifier, scores: str) -> list[onnx.ValueInfoProto]:
+        """The label of the highest score, and the scores."""
         classes = _labels(model.classes_)
         if classes.size == 2:
             scores = self("Squeeze", scores, np.array([1]))
             best = self.cast(self("Greater", scores, np.float64(0.0)), np.int64)
         else:
             best = self("ArgMax", scores, axis=1, keepdims=0)
-        make = self.onnx.helper
-        self.nodes.append(make.make_node("Gather", [self.constant(classes), best], ["label"]))
-        self.nodes.append(make.make_node("Identity", [scores], ["scores"]))
         label_type = self.onnx.TensorProto.STRING if classes.dtype == object else self.type_of(classes.dtype)
-        shape: list[str | int] = ["n"] if classes.size == 2 else ["n", classes.size]
+        n_scores = () if classes.size == 2 else (classes.size,)
+        return [
+            self.output("label", self("Gather", self.constant(classes), best), label_type),
+            self.output("scores", scores, self.type_of(np.float64), *n_scores),
+        ]
+
+    def prediction(self, model: AdditiveSVR, values: str) -> list[onnx.ValueInfoProto]:
+        """The numbers that a regression predicts."""
+        n_outputs = model.shapes_.n_problems
+        if n_outputs == 1:
+            return [self.output("prediction", self("Squeeze", values, np.array([1])), self.type_of(np.float64))]
+        return [self.output("prediction", values, self.type_of(np.float64), n_outputs)]
+
+    def finish(self, model: Model, outputs: list[onnx.ValueInfoProto], input_dtype: DTypeLike) -> bytes:
+        """The bytes of the model."""
+        make = self.onnx.helper
         graph = make.make_graph(
             self.nodes,
             type(model).__name__,
             [make.make_tensor_value_info("X", self.type_of(input_dtype), ["n", model.n_features_in_])],
-            [
-                make.make_tensor_value_info("label", label_type, ["n"]),
-                make.make_tensor_value_info("scores", self.type_of(np.float64), shape),
-            ],
+            outputs,
             self.constants,
         )
         opset = make.make_opsetid("", _OPSET)

@@ -109,6 +109,13 @@ def _check_classes(model: BaseEstimator) -> None:
     _array(model.intercept_, (n_problems(classes),), "intercept_")
 
 
+def _check_outputs(model: BaseEstimator) -> None:
+    intercepts = _array(model.intercept_, (_ANY,), "intercept_")
+    _require(intercepts.size > 0, "a regression must have an output.")
+    units = _array(model.target_unit_, intercepts.shape, "target_unit_")
+    _require(bool((units > 0.0).all()), "target_unit_ must be positive.")
+
+
 def n_problems(classes: Labels) -> int:
     """Number of binary problems of these classes."""
     return classes.size if classes.size > 2 else 1
@@ -180,9 +187,8 @@ def _check_payload(value: object) -> None:
 def _check_shapes(model: BaseEstimator) -> None:
     shapes = _instance(model.shapes_, ShapeFunctions, "shapes_")
     problems, n_columns, _ = shapes.weights.shape
-    _require(
-        problems == n_problems(model.classes_), f"weights of {problems} problems for {model.classes_.size} classes."
-    )
+    n_intercepts = model.intercept_.size
+    _require(problems == n_intercepts, f"weights of {problems} problems, and {n_intercepts} intercepts.")
     _array(shapes.intercepts, (problems,), "intercepts")
     _check_encoder(shapes.encoder, model.n_features_in_, n_columns)
     encoder, table = shapes.encoder, shapes.table
@@ -326,6 +332,8 @@ _NEEDED_BY = {"mean_": "with_mean", "scale_": "with_std"}
 _CHECKS: dict[str, list[Callable[[BaseEstimator], None]]] = {
     "AdditiveSVC": [_check_features, _check_classes, _check_shapes],
     "AdditiveSVCCV": [_check_features, _check_classes, _check_shapes],
+    "AdditiveSVR": [_check_features, _check_outputs, _check_shapes],
+    "AdditiveSVRCV": [_check_features, _check_outputs, _check_shapes],
     "NystromSVC": [_check_features, _check_classes, _check_scaling, _check_landmarks],
     "NystromMap": [_check_features, _check_nystrom_map],
     "AdditiveKernelMap": [_check_features, _check_additive_map],

@@ -22,6 +22,8 @@ from ..array_types import CSRMatrix, Labels, Numbers, SparseMatrix
 from ..encoding import TERMS, Axis, Encoder, Term
 from ..estimators.additive import AdditiveSVC
 from ..estimators.additive_cv import AdditiveSVCCV
+from ..estimators.additive_svr import AdditiveSVR
+from ..estimators.additive_svr_cv import AdditiveSVRCV
 from ..estimators.budgeted import BudgetedSVC
 from ..estimators.nystrom import NystromSVC
 from ..feature_maps import AdditiveKernelMap, NystromMap
@@ -46,6 +48,8 @@ if TYPE_CHECKING:
 ESTIMATORS: dict[type, tuple[str, ...]] = {
     AdditiveSVC: (),
     AdditiveSVCCV: (),
+    AdditiveSVR: (),
+    AdditiveSVRCV: (),
     NystromSVC: ("_kernel", "_points"),
     BudgetedSVC: ("_last",),
     NystromMap: ("_map",),
