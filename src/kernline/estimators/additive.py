@@ -6,6 +6,7 @@ from numbers import Real
 from typing import ClassVar
 
 from numpy.typing import ArrayLike
+from sklearn.utils.metaestimators import available_if
 
 from .. import kernels, tables
 from ..array_types import Matrix, MatrixLike
@@ -14,10 +15,13 @@ from ..encoding import EncodedData, Scale
 from ..randomness import RandomState
 from ..sklearn_compat import Constraints, Interval, StrOptions, fit_context
 from .additive_base import AdditiveBase
+from .additive_stream import follow
 from .fitting import in_one_step
 from .labelled import AnyLabelled, labelled_or_encoded
 from .one_vs_rest import OneAgainstRest
 from .progress import runs_callbacks
+from .streaming import has_partial_fit, next_batch
+from .warm_start import WarmStart
 
 
 class AdditiveSVC(OneAgainstRest[Matrix | EncodedData], AdditiveBase):
@@ -60,6 +64,10 @@ class AdditiveSVC(OneAgainstRest[Matrix | EncodedData], AdditiveBase):
         large C, and for many rows of few features. Only "hats", the linear kernel and the explicit maps have a primal.
     class_weight : dict, "balanced" or None, default=None
         Factor of C by class.
+    warm_start : bool, default=False
+        Whether `fit` starts from the former solution, and keeps its own for the next: for another C or tol, or a few
+        labels that have changed. The result is within `tol` of the same optimum. On another number of rows, the former
+        curves are the start, which helps losses with a derivative; hinge starts anew.
     n_jobs : int or None, default=None
         Threads, for classes; remaining threads are shared among them. None is one, -1 all.
     random_state : int, RandomState or None, default=0
@@ -79,7 +87,15 @@ class AdditiveSVC(OneAgainstRest[Matrix | EncodedData], AdditiveBase):
         distance is a certificate for "hats" and "linear"; for the others it measures how near their iteration is to its
         fixed point.
     history_ : for each problem a list of (epoch, seconds, dual, gap, n_active), one entry per epoch or Newton step.
+    n_samples_seen_ : rows of `fit`, and of all batches of `partial_fit`.
     solver_ : "dual-cd", "newton", or "dual-cd+newton" where the second ended what the first began, for some problem.
+
+    Notes
+    -----
+    There is no early stopping on held-out rows. The problem is convex: it has one optimum, `dual_gap_` certifies how
+    near a model is to it, and a fit stops once that is within `tol`. A model stopped earlier is one of an unknown,
+    stronger regularisation, which depends on the order of visits; a smaller C is the same thing with a name, and
+    AdditiveSVCCV chooses it.
 
     Examples
     --------
@@ -95,6 +111,7 @@ class AdditiveSVC(OneAgainstRest[Matrix | EncodedData], AdditiveBase):
         "C": [Interval(Real, 0.0, None, closed="neither")],
         "loss": [StrOptions({"hinge", "squared_hinge"})],
         "class_weight": [dict, StrOptions({"balanced"}), None],
+        "warm_start": ["boolean"],
     }
 
     def __init__(
@@ -113,6 +130,7 @@ class AdditiveSVC(OneAgainstRest[Matrix | EncodedData], AdditiveBase):
         max_iter: int = 1000,
         solver: str = "auto",
         class_weight: ClassWeight = None,
+        warm_start: bool = False,
         n_jobs: int | None = None,
         random_state: RandomState = 0,
         verbose: int = 0,
@@ -135,6 +153,7 @@ class AdditiveSVC(OneAgainstRest[Matrix | EncodedData], AdditiveBase):
         )
         self.C = C
         self.class_weight = class_weight
+        self.warm_start = warm_start
 
     @fit_context(prefer_skip_nested_validation=True)
     @in_one_step
@@ -146,7 +165,38 @@ class AdditiveSVC(OneAgainstRest[Matrix | EncodedData], AdditiveBase):
         approximation and scale. No values are held then.
         """
         data = self._labelled(X, y, sample_weight)
-        self._fit_to(data, self.C)
+        warm = WarmStart(self, data) if self.warm_start else None
+        for name in ("_starts", "_last_step"):
+            self.__dict__.pop(name, None)  # of a former fit
+        self._fit_to(data, self.C, warm)
+        if warm is not None:
+            self._starts = warm.starts
+        self.classes_, self.n_samples_seen_ = data.classes, int(data.weights.size)
+        return self
+
+    @available_if(has_partial_fit)
+    @fit_context(prefer_skip_nested_validation=True)
+    @in_one_step
+    @runs_callbacks
+    def partial_fit(
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> AdditiveSVC:
+        """Go on with a batch of more rows; the first call, unless after `fit`, needs all `classes` there will be.
+
+        A step moves f by as little as the batch asks for, min ½‖f − f_before‖² + C Σ ℓ over its rows, and the model is
+        the average of all steps, later ones counting more. One pass over shuffled batches is about as accurate as `fit`
+        to all rows with the same C; further passes act like a larger C. The encoder and gamma="scale" are learnt from
+        the first batch, which should be typical: later values outside its range are clipped to it. The intercept is
+        penalised, as with intercept_scaling=1. `objective_`, `dual_gap_`, `n_iter_` and `history_` are those of the
+        batch. After `load`, the stream goes on from the average.
+        """
+        first = not hasattr(self, "shapes_")
+        data = next_batch(self, X, y, classes, sample_weight, self.class_weight, self._terms(), first=first)
+        follow(self, data, first=first)
         self.classes_ = data.classes
         return self
 

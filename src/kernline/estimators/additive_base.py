@@ -22,6 +22,7 @@ from ..training import AdditiveRows, AdditiveSettings, Intercept, encode
 from .progress import FitProgress
 from .solving import Solved, solve_all
 from .training_data import AnyTrainingData
+from .warm_start import WarmStart
 
 Kernel = str | kernels.AdditiveKernel
 
@@ -85,19 +86,22 @@ class AdditiveBase(Solved[Matrix | EncodedData]):
         with validation.kernel_hint(self.kernel, "NystromSVC (any kernel) or BudgetedSVC ('rbf')"):
             super()._validate_params()
 
-    def _fit_to(self, data: AnyTrainingData, C: float) -> None:
+    def _fit_to(self, data: AnyTrainingData, C: float, warm: WarmStart | None = None) -> None:
         """Solve all problems for this C, and keep their curves."""
         seed, n_threads = seed_from(random_of(self.random_state)), thread_count(self.n_jobs)
         rows = self._rows(data, self._kernels()[0], seed)
         cost = costs(C, data.weights)
         progress = FitProgress(self, data.names, self.max_iter, int(self.verbose))
-        results = solve_all(rows, data, cost, self._solver(seed), n_threads, progress)
+        results = solve_all(rows, data, cost, self._solver(seed), n_threads, progress, warm=warm)
         progress.end(self.tol)
         self._keep(data.in_units(results), rows)
 
     def _rows(self, data: AnyTrainingData, kernel: Kernel, seed: int) -> AdditiveRows:
         """The rows, encoded for a kernel."""
-        settings = AdditiveSettings(
+        return encode(data.X, self._settings(kernel, seed, data.n_problems), data.weight, validation.Names.of(self))
+
+    def _settings(self, kernel: Kernel, seed: int, n_problems: int) -> AdditiveSettings:
+        return AdditiveSettings(
             kernel=kernels.get(kernel, self.p),
             approximation=self.approximation,
             scale=self.scale,
@@ -106,10 +110,9 @@ class AdditiveBase(Solved[Matrix | EncodedData]):
             intercept=Intercept(self.fit_intercept, self.intercept_scaling),
             terms=tuple(self._terms()),
             seed=seed,
-            n_problems=data.n_problems,
+            n_problems=n_problems,
             n_threads=thread_count(self.n_jobs),
         )
-        return encode(data.X, settings, data.weight, validation.Names.of(self))
 
     def _loss(self) -> losses.Loss:
         return losses.get(self.loss)

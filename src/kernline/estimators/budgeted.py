@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import _core, validation
 from ..array_types import Array, Labels, Matrix, MatrixLike
-from ..class_signs import ClassWeight, costs, one_against_rest, row_weights
+from ..class_signs import ClassWeight, costs
 from ..landmarks.pairwise import PairKernel, svc_gamma
 from ..landmarks.scaling import SCALES, Scaling, scaled_like, scaling_for, unscaled
 from ..randomness import RandomState, random_of, seed_from
@@ -24,6 +24,7 @@ from .fitting import in_one_step
 from .labelled import labelled
 from .one_vs_rest import OneAgainstRest
 from .progress import FitProgress, logger, runs_callbacks
+from .streaming import next_batch
 
 SEARCHES = ("lookup-wd", "lookup-h", "gss", "gss-precise")
 # Support vectors are dense: a few columns with huge numbers must not ask for more memory than there is.
@@ -201,25 +202,13 @@ class BudgetedSVC(OneAgainstRest[Matrix]):
         sample_weight: ArrayLike | None = None,
     ) -> BudgetedSVC:
         """Go on with more rows of a stream, each seen once; the first call needs all `classes` there will be."""
-        if self.class_weight == "balanced":
-            raise ValueError(
-                "class_weight='balanced' needs all labels together, and partial_fit sees them in parts. Pass a dict: "
-                "sklearn.utils.class_weight.compute_class_weight('balanced', ...) on a sample gives its values."
-            )
         first = not hasattr(self, "_last")
-        rows, labels, weight = validation.check_training_data(self, X, y, sample_weight, reset=first)
-        if first and classes is None:
-            raise ValueError("classes must be passed on the first call to partial_fit: all the labels there will be.")
-        known = validation.check_class_list(self, classes) if classes is not None else self.classes_
-        if not first and not np.array_equal(known, self.classes_):
-            raise ValueError(f"`classes={known}` is not the same as on last call to partial_fit, {self.classes_}.")
-        number = validation.check_known_classes(known, labels)
-        weights = row_weights(self.class_weight, known, number, weight)
-        self._check_size(rows, known, weights, int(self.budget))
-        scaling = self._scaling_of(rows, weight) if first else self._same_scaling()
+        data = next_batch(self, X, y, classes, sample_weight, self.class_weight, first=first)
+        rows, weights, signs = data.X, data.weights, data.targets
+        self._check_size(rows, data.classes, weights, int(self.budget))
+        scaling = self._scaling_of(rows, data.weight) if first else self._same_scaling()
         rows = scaling.transform(rows, np.float32)
         gamma = self._gamma_of(rows) if first else self._same_gamma()
-        _, signs = one_against_rest(known, number)
         native = values_of(rows, gamma)
         before = [BudgetedModel.empty(rows.shape[1])] * len(signs) if first else self._models()
         seed = seed_from(random_of(self.random_state)) + before[0].n_steps
@@ -231,7 +220,7 @@ class BudgetedSVC(OneAgainstRest[Matrix]):
             return solver.go_on(native, signs[index][:] * weights, before[index], interrupted)
 
         models = run_tasks(solve, len(signs), thread_count(self.n_jobs), interrupted)
-        self.classes_, self.gamma_, self.scale_ = known, gamma, scaling
+        self.classes_, self.gamma_, self.scale_ = data.classes, gamma, scaling
         self._keep(models)
         return self
 
