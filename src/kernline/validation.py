@@ -125,6 +125,19 @@ def check_training_table(
     return TableRows(rows, labels, weight, terms, columns)
 
 
+def check_more_of_table(
+    estimator: BaseEstimator, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None, encoder: Encoder
+) -> tuple[Matrix, Labels, Array | None]:
+    """More rows of a table that a model has been fitted to."""
+    matrix = new_matrix(estimator, X, encoder.columns)
+    rows, labels, weight = check_training_data(estimator, matrix, y, sample_weight, reset=False, allow_nan=True)
+    return (
+        encodable(rows, encoder, thread_count(getattr(estimator, "n_jobs", None)), Names.of(estimator)),
+        labels,
+        weight,
+    )
+
+
 def check_encoded(
     estimator: BaseEstimator,
     data: EncodedData,

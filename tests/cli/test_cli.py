@@ -99,6 +99,11 @@ class TestTrain:
         assert isinstance(model, kernline.NystromSVC)
         assert (model.kernel, model.n_basis, model.gamma) == ("rbf", 20, 0.5)
 
+    def test_landmark_models_tell_how_columns_are_scaled(self, folder):
+        result = run("train", "iris.csv", "m.kern", "--target", "species", "-t", "rbf", "-p", "n_basis=20")
+        assert "Scale: columns standardised: only 0% of the values are zero" in result.stderr
+        assert kernline.load("m.kern").scale_.name == "standard"
+
     @pytest.mark.skipif(not hasattr(kernline, "BudgetedSVC"), reason="BudgetedSVC is not in this build")
     def test_budgeted(self, folder):
         assert run("train", "iris.svm", "m.kern", "--estimator", "budgeted", "-p", "budget=20").exit_code == 0

@@ -147,8 +147,8 @@ class TestInspect:
         [
             ((), {"kernel": "chi2", "C": 1.0, "loss": "hinge", "scale": "max"}),
             (("-t", "linear", "-c", "3"), {"kernel": "linear", "C": 3.0}),
-            (("-t", "rbf", "-p", "n_basis=20"), {"kernel": "rbf", "C": 1.0, "n_basis": 20, "basis": "kmeans"}),
-            (("--estimator", "budgeted"), {"C": 1.0, "budget": 500}),
+            (("-t", "rbf", "-p", "n_basis=20"), {"kernel": "rbf", "C": 10.0, "n_basis": 20, "basis": "kmeans"}),
+            (("--estimator", "budgeted"), {"C": 10.0, "budget": 500}),
         ],
     )
     def test_shows_defaults_too(self, folder, arguments, expected):

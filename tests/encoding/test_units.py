@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from sklearn.datasets import load_breast_cancer, load_digits, load_iris, load_wine
+from sklearn.feature_extraction.text import HashingVectorizer
 
 from kernline.datasets import make_bag_of_words
 from kernline.encoding import ColumnRange, units_of
 
 
 def units(X):
-    return units_of(ColumnRange.of(X), X.shape[0])
+    return units_of(ColumnRange.of(X), X.shape[0], sparse=sp.issparse(X))
 
 
 def table(seed=0):
@@ -34,10 +35,19 @@ def test_measurements_are_not(load):
 
 
 @pytest.mark.parametrize("layout", [np.asarray, sp.csr_array])
-def test_storage_does_not_matter(layout):
+def test_different_ranges_are_not_of_one_unit_however_stored(layout):
     decision = units(layout(table()))
     assert not decision.is_one
-    assert "maxima differ" in decision.reason
+    assert "ranges differ" in decision.reason
+
+
+def test_signed_hashes_are_of_one_unit_if_sparse():
+    words = [f"word{number}" for number in range(200)]
+    documents = np.random.default_rng(0).choice(words, (100, 30)).tolist()
+    X = HashingVectorizer(n_features=256).fit_transform(map(" ".join, documents))
+    assert X.min() < 0.0
+    assert units(X).is_one
+    assert not units(X.toarray()).is_one
 
 
 def test_reasons_name_what_was_found():

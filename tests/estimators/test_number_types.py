@@ -24,9 +24,10 @@ MODELS = {
     "rank": AdditiveSVC("intersection", scale="rank"),
     "pmsvm": AdditiveSVC(approximation="pmsvm"),
     "cv": AdditiveSVCCV(Cs=[1.0, 10.0], cv=2),
-    "budgeted": BudgetedSVC(budget=20, passes=2),
+    "budgeted": BudgetedSVC(budget=20, passes=2, scale=None),
     "budgeted-narrow": BudgetedSVC(1e-4, budget=20, passes=2),  # sparse rows of SHORTS are written out
-    "nystrom": NystromSVC(n_basis=20, tol=1e-4),
+    "nystrom": NystromSVC(n_basis=20, tol=1e-4, scale=None),
+    "nystrom-scaled": NystromSVC(n_basis=20, tol=1e-4, scale="standard"),
     "nystrom-random": NystromSVC(n_basis=20, basis="random", tol=1e-4),
     "nystrom-blocks": NystromSVC(n_basis=20, store_features=False, tol=1e-4),
     "nystrom-exp-chi2": NystromSVC("exp-chi2", n_basis=20, tol=1e-4),

@@ -133,7 +133,7 @@ class TestSVC:
 
     def test_class_weight(self):
         X, y = make_classification(1000, weights=[0.95], class_sep=0.5, random_state=0)
-        plain, balanced = (NystromSVC(class_weight=w, random_state=0).fit(X, y) for w in (None, "balanced"))
+        plain, balanced = (NystromSVC(C=1.0, class_weight=w, random_state=0).fit(X, y) for w in (None, "balanced"))
         assert (balanced.predict(X) == 1).sum() > 2 * (plain.predict(X) == 1).sum()
 
     def test_pickle_and_clone(self, digits):
@@ -206,7 +206,7 @@ class TestChoose:
         model = NystromSVC(n_basis=50, random_state=0)
         assert model.choose(X, y, gamma=[0.01, 1.0, 100.0], C=[0.1, 1.0, 10.0], cv=3) is model
         assert model.scores_.shape == (3, 3, 3)
-        assert (model.gamma, model.C) == ("scale", 1.0)
+        assert (model.gamma, model.C) == ("scale", 10.0)
         assert model.gamma_ == 1.0
         assert model.C_ in (0.1, 1.0, 10.0)
         assert model.best_score_ == pytest.approx(np.nanmax(model.scores_.mean(axis=2)))
@@ -240,9 +240,9 @@ class TestChoose:
 
     def test_the_default_grid_is_round_scale_whatever_gamma_is(self, moons):
         X, y = moons
-        first = NystromSVC(n_basis=30, random_state=0).choose(X, y, C=[1.0], cv=3)
+        first = NystromSVC(n_basis=30, scale=None, random_state=0).choose(X, y, C=[1.0], cv=3)
         assert first.gammas_[2] == pytest.approx(1.0 / (2 * X.var()))
-        again = NystromSVC(gamma=123.0, n_basis=30, random_state=0).choose(X, y, C=[1.0], cv=3)
+        again = NystromSVC(gamma=123.0, scale=None, n_basis=30, random_state=0).choose(X, y, C=[1.0], cv=3)
         assert np.array_equal(first.gammas_, again.gammas_)
 
     def test_a_fit_forgets_the_choice(self, moons):
@@ -293,7 +293,7 @@ class TestBadInput:
         X, y = moons
         with pytest.raises(ValueError, match="can be compared"):
             NystromSVC().fit(X * 1e200, y)
-        scores = NystromSVC().fit(X, y).decision_function(np.array([[1e100, -1e100], [1e30, 0.0]]))
+        scores = NystromSVC(scale=None).fit(X, y).decision_function(np.array([[1e100, -1e100], [1e30, 0.0]]))
         assert np.isfinite(scores).all()
         np.testing.assert_allclose(scores, scores[0])  # far from every landmark: the intercept alone
 

@@ -37,7 +37,9 @@ LANDMARKS = {
     "narrow": NystromSVC(gamma=0.01, n_basis=30),
     "poly": NystromSVC("poly", n_basis=30),
     "sigmoid": NystromSVC("sigmoid", 0.0005, n_basis=30),
+    "rbf-scaled": NystromSVC(scale="standard", n_basis=30),
     "budgeted": BudgetedSVC(budget=20),
+    "budgeted-scaled": BudgetedSVC(budget=20, scale="standard"),
 }
 
 

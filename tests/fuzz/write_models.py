@@ -39,6 +39,7 @@ MODELS = {
     "laplacian": NystromSVC("laplacian", n_basis=3, basis="random"),
     "chi2": NystromSVC("chi2", n_basis=3, basis="random"),
     "cosine": NystromSVC("cosine", n_basis=3, basis="random"),
+    "scaled": NystromSVC(n_basis=3, scale="standard"),
     "budgeted": BudgetedSVC(budget=4, passes=2),
     "nystrom_map": NystromMap("sigmoid", 0.001, n_basis=3),
     "additive_map": AdditiveKernelMap("js", "hats", n_components=2),

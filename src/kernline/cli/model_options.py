@@ -59,7 +59,9 @@ class ModelOptions:
     scale: Annotated[
         str | None,
         typer.Option(
-            "--scale", help="How to scale columns: max (default); minmax or rank for negative or skewed values."
+            "--scale",
+            help="How to scale columns: max (default); minmax or rank for negative or skewed values. With landmarks: "
+            "auto (default) or standard; -p scale=None leaves them as they are.",
         ),
     ] = None
     tol: Annotated[

@@ -29,7 +29,11 @@ class Goal:
 
     cost: Annotated[
         float | None,
-        typer.Option("-c", "--cost", help="C, the cost of an error (default: 1). With -C, the first C to try."),
+        typer.Option(
+            "-c",
+            "--cost",
+            help="C, the cost of an error (default: 1; with landmarks, 10). With -C, the first C to try.",
+        ),
     ] = None
     folds: Annotated[
         int | None,
@@ -119,6 +123,8 @@ def _fit_and_save(out: Output, svm: SVM, content: LabelledRows, path: Path, *, k
     out.note(f"Training {name} on {shape[0]:,} × {shape[1]:,}")
     with watched(out, svm, keep=keep) as watch:
         _fit(svm, content)
+        if hasattr(svm, "scale_"):
+            out.note(f"Scale: {svm.scale_}")
         save_model(svm, content, path)  # inside, so that --keep also covers Ctrl-C while saving
     total = out.seconds
     record = {

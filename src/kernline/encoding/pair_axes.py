@@ -1,8 +1,8 @@
 """The axes of tables of pairs of columns, and the places of rows on them.
 
 An axis of a number has some of the knots of the column's curve, so that what a table says of one column alone can be
-moved into its curve exactly (pair_functions.py): each of its values if they are few, else eight. An axis of a category has
-its most frequent levels. The last place of every axis is for all else: gaps, other levels, and levels not seen before.
+moved into its curve exactly (pair_functions.py): each of its values if they are few, else eight. An axis of a category
+has its most frequent levels. The last place of every axis is for all else: gaps, other levels, and levels not seen before.
 """
 
 from __future__ import annotations

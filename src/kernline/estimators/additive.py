@@ -8,6 +8,7 @@ from typing import ClassVar, Literal
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import expit
+from sklearn.utils.metaestimators import available_if
 
 from .. import kernels, tables
 from ..array_types import Array, Matrix, MatrixLike
@@ -17,12 +18,14 @@ from ..joint_losses import probabilities
 from ..randomness import RandomState
 from ..sklearn_compat import Constraints, Interval, StrOptions, fit_context
 from .additive_base import AdditiveBase, Categorical
+from .additive_stream import follow
 from .fitting import in_one_step
 from .joint_fit import Interactions
 from .labelled import AnyLabelled, labelled_table
 from .one_vs_rest import OneAgainstRest
 from .probabilities import probabilities_of_log_loss
 from .progress import runs_callbacks
+from .streaming import has_partial_fit, next_batch
 
 
 class AdditiveSVC(OneAgainstRest[Matrix | EncodedData], AdditiveBase):
@@ -74,6 +77,10 @@ class AdditiveSVC(OneAgainstRest[Matrix | EncodedData], AdditiveBase):
         they are refused.
     class_weight : dict, "balanced" or None, default=None
         Factor of C by class.
+    warm_start : bool, default=False
+        Whether `fit` starts from the former solution, and keeps its own for the next: for another C or tol, or a few
+        labels that have changed. The result is within `tol` of the same optimum. On another number of rows, the former
+        curves are the start, which helps losses with a derivative; hinge starts anew.
     n_jobs : int or None, default=None
         Threads, for classes; remaining threads are shared among them. None is one, -1 all.
     random_state : int, RandomState or None, default=0
@@ -93,7 +100,15 @@ class AdditiveSVC(OneAgainstRest[Matrix | EncodedData], AdditiveBase):
         distance is a certificate for "hats" and "linear"; for the others it measures how near their iteration is to its
         fixed point.
     history_ : for each problem a list of (epoch, seconds, dual, gap, n_active), one entry per epoch or Newton step.
+    n_samples_seen_ : rows of `fit`, and of all batches of `partial_fit`.
     solver_ : "dual-cd", "newton", or "dual-cd+newton" where the second ended what the first began, for some problem.
+
+    Notes
+    -----
+    There is no early stopping on held-out rows. The problem is convex: it has one optimum, `dual_gap_` certifies how
+    near a model is to it, and a fit stops once that is within `tol`. A model stopped earlier is one of an unknown,
+    stronger regularisation, which depends on the order of visits; a smaller C is the same thing with a name, and
+    AdditiveSVCCV chooses it.
 
     Examples
     --------
@@ -112,6 +127,7 @@ class AdditiveSVC(OneAgainstRest[Matrix | EncodedData], AdditiveBase):
         "interactions": [StrOptions({"auto"}), Interval(Integral, 0, None, closed="left"), "array-like"],
         "loss": [StrOptions({"auto", "hinge", "squared_hinge", "log"})],
         "class_weight": [dict, StrOptions({"balanced"}), None],
+        "warm_start": ["boolean"],
     }
 
     def __init__(
@@ -133,6 +149,7 @@ class AdditiveSVC(OneAgainstRest[Matrix | EncodedData], AdditiveBase):
         categorical: Categorical = "auto",
         missing: Literal["own", "error"] = "own",
         class_weight: ClassWeight = None,
+        warm_start: bool = False,
         n_jobs: int | None = None,
         random_state: RandomState = 0,
         verbose: int = 0,
@@ -158,6 +175,7 @@ class AdditiveSVC(OneAgainstRest[Matrix | EncodedData], AdditiveBase):
         self.C = C
         self.interactions = interactions
         self.class_weight = class_weight
+        self.warm_start = warm_start
 
     @fit_context(prefer_skip_nested_validation=True)
     @in_one_step
@@ -171,6 +189,32 @@ class AdditiveSVC(OneAgainstRest[Matrix | EncodedData], AdditiveBase):
         """
         data = self._labelled(X, y, sample_weight)
         self._fit_to(data, self.C)
+        self.classes_, self.n_samples_seen_ = data.classes, int(data.weights.size)
+        return self
+
+    @available_if(has_partial_fit)
+    @fit_context(prefer_skip_nested_validation=True)
+    @in_one_step
+    @runs_callbacks
+    def partial_fit(
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> AdditiveSVC:
+        """Go on with a batch of more rows; the first call, unless after `fit`, needs all `classes` there will be.
+
+        A step moves f by as little as the batch asks for, min ½‖f − f_before‖² + C Σ ℓ over its rows, and the model is
+        the average of all steps, later ones counting more. One pass over shuffled batches is about as accurate as `fit`
+        to all rows with the same C; further passes act like a larger C. The encoder and gamma="scale" are learnt from
+        the first batch, which should be typical: later values outside its range are clipped to it. The intercept is
+        penalised, as with intercept_scaling=1. `objective_`, `dual_gap_`, `n_iter_` and `history_` are those of the
+        batch. After `load`, the stream goes on from the average.
+        """
+        first = not hasattr(self, "shapes_")
+        data = next_batch(self, X, y, classes, sample_weight, self.class_weight, self._table_rules(), first=first)
+        follow(self, data, first=first)
         self.classes_ = data.classes
         return self
 

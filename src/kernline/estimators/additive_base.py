@@ -28,6 +28,7 @@ from .joint_fit import fit as fit_jointly
 from .progress import FitProgress, logger, show_log
 from .solving import Solved, solve_all
 from .training_data import AnyTrainingData
+from .warm_start import WarmStart
 
 Kernel = str | kernels.AdditiveKernel
 # The name of the one problem, where all are solved together.
@@ -109,14 +110,25 @@ class AdditiveBase(Solved[Matrix | EncodedData]):
         choice = self._choice(data, C)
         rows = self._rows(data, choice, seed)
         self._keep_choice(choice)
+        warm = self._warm_start(data, choice)
         if self._is_joint(choice, data):
             self._fit_jointly(data, rows, choice, seed)
             return
         cost = costs(choice.C if choice.C is not None else 1.0, data.weights)
         progress = FitProgress(self, data.names, self.max_iter, int(self.verbose))
-        results = solve_all(rows, data, cost, self._solver(seed), n_threads, progress)
+        results = solve_all(rows, data, cost, self._solver(seed), n_threads, progress, warm=warm)
         progress.end(self.tol)
         self._keep(data.in_units(results), rows)
+        if warm is not None:
+            self._starts = warm.starts
+
+    def _warm_start(self, data: AnyTrainingData, choice: Choice) -> WarmStart | None:
+        """Where the problems start, if they do not start anew; what a former fit has left is forgotten."""
+        asked = getattr(self, "warm_start", False) and not self._is_joint(choice, data)
+        warm = WarmStart(self, data, choice) if asked else None
+        for name in ("_starts", "_last_step"):
+            self.__dict__.pop(name, None)
+        return warm
 
     def _choice(self, data: AnyTrainingData, C: float | str) -> Choice:
         """The kernel, scale, loss and C of this fit."""
@@ -134,6 +146,12 @@ class AdditiveBase(Solved[Matrix | EncodedData]):
             show_log()
             logger.info("%s", choice.line)
         return choice
+
+    def _choice_apart(self, data: AnyTrainingData, C: float | str, kernel: Kernel | None = None) -> Choice:
+        """The choice where problems are solved one by one: for a search along C, and for batches."""
+        kernel = self._kernels()[0] if kernel is None else kernel
+        asked = Asked(kernel, self.scale, self.loss, C, is_joint=False, has_pairs=False, losses=self._auto_losses)
+        return choose(asked, data, data.terms, thread_count(self.n_jobs))
 
     def _keep_choice(self, choice: Choice) -> None:
         self.kernel_, self.scale_, self.loss_ = choice.kernel, choice.scale, choice.loss
@@ -194,7 +212,10 @@ class AdditiveBase(Solved[Matrix | EncodedData]):
 
     def _rows(self, data: AnyTrainingData, choice: Choice, seed: int) -> AdditiveRows:
         """The rows, encoded."""
-        settings = AdditiveSettings(
+        return encode(data.X, self._settings(data, choice, seed), data.weight, validation.Names.of(self))
+
+    def _settings(self, data: AnyTrainingData, choice: Choice, seed: int) -> AdditiveSettings:
+        return AdditiveSettings(
             kernel=kernels.get(choice.kernel, self.p),
             approximation=self.approximation,
             scale=choice.scale,
@@ -207,7 +228,6 @@ class AdditiveBase(Solved[Matrix | EncodedData]):
             n_problems=data.n_problems,
             n_threads=thread_count(self.n_jobs),
         )
-        return encode(data.X, settings, data.weight, validation.Names.of(self))
 
     def _solver(self, seed: int) -> DualCD:
         return DualCD(self.tol, self.max_iter, seed, solver=self.solver)

@@ -20,6 +20,9 @@ from .cross_validation import Scorer
 from .fitting import in_one_step
 from .progress import runs_callbacks
 
+# Parameters of AdditiveSVC that a search has no use for.
+_NOT_HERE = ("C", "warm_start", "interactions")
+
 
 class AdditiveSVCCV(AdditiveSearch, AdditiveSVC):
     """AdditiveSVC with C chosen by cross-validation, and the kernel too where several are given.
@@ -70,7 +73,7 @@ class AdditiveSVCCV(AdditiveSearch, AdditiveSVC):
     """
 
     _parameter_constraints: ClassVar[Constraints] = {
-        **{name: rules for name, rules in AdditiveSVC._parameter_constraints.items() if name not in ("C", "interactions")},
+        **{name: rules for name, rules in AdditiveSVC._parameter_constraints.items() if name not in _NOT_HERE},
         **AdditiveSearch._search_constraints,
     }
 

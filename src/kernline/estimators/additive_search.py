@@ -16,8 +16,8 @@ from ..array_types import Array
 from ..randomness import random_of, seed_from
 from ..sklearn_compat import Constraints, Interval
 from ..threads import thread_count
+from ..training import AdditiveRows
 from .additive_base import AdditiveBase, Kernel
-from .choices import Asked, Choice, choose
 from .cross_validation import Scorer, ScorerName, grid_of
 from .progress import FitProgress
 from .search import Search
@@ -59,19 +59,18 @@ class AdditiveSearch(AdditiveBase):
         solver = self._solver(seed)
         tasks = search.tasks(kernel if isinstance(kernel, str) else kernel.name for kernel in choices)
         progress = FitProgress(self, tasks + data.names, self.max_iter, int(self.verbose))
-        found, rows = search.run(choices, lambda kernel: self._rows(data, self._choice_of(data, kernel), seed), solver, n_threads, progress)
+
+        def encoded(kernel: Kernel) -> AdditiveRows:
+            return self._rows(data, self._choice_apart(data, 1.0, kernel), seed)
+
+        found, rows = search.run(choices, encoded, solver, n_threads, progress)
         self.Cs_, self.scores_, self.best_score_ = found.Cs, found.scores, found.best_score
-        choice = self._choice_of(data, found.best_value)
+        choice = self._choice_apart(data, found.best_C, found.best_value)
         self._keep_choice(choice)
         self.C_ = found.best_C
         results = solve_all(rows, data, self.C_ * data.weights, solver, n_threads, progress, first=len(tasks))
         progress.end(self.tol)
         self._keep(data.in_units(results), rows)
-
-    def _choice_of(self, data: AnyTrainingData, kernel: Kernel) -> Choice:
-        """The scale and loss for one of the kernels; C does not matter yet."""
-        asked = Asked(kernel, self.scale, self.loss, 1.0, is_joint=False, has_pairs=False, losses=self._auto_losses[1:] * 2)
-        return choose(asked, data, data.terms, thread_count(self.n_jobs))
 
     def _checked_kernels(self) -> Sequence[Kernel]:
         choices = self._kernels()

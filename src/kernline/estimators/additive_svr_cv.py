@@ -63,7 +63,11 @@ class AdditiveSVRCV(AdditiveSearch, AdditiveSVR):
     """
 
     _parameter_constraints: ClassVar[Constraints] = {
-        **{name: rules for name, rules in AdditiveSVR._parameter_constraints.items() if name not in ("C", "interactions")},
+        **{
+            name: rules
+            for name, rules in AdditiveSVR._parameter_constraints.items()
+            if name not in ("C", "interactions")
+        },
         **AdditiveSearch._search_constraints,
     }
 

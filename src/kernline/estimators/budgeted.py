@@ -13,8 +13,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import _core, validation
 from ..array_types import Array, Labels, Matrix, MatrixLike
-from ..class_signs import ClassWeight, costs, one_against_rest, row_weights
-from ..landmarks.pairwise import svc_gamma
+from ..class_signs import ClassWeight, costs
+from ..landmarks.pairwise import PairKernel, svc_gamma
+from ..landmarks.scaling import SCALES, Scaling, scaled_like, scaling_for, unscaled
 from ..randomness import RandomState, random_of, seed_from
 from ..sklearn_compat import Constraints, Interval, StrOptions, fit_context
 from ..solvers.budgeted_sgd import BudgetedModel, BudgetedSGD, PassReport, values_of
@@ -22,7 +23,8 @@ from ..threads import run_tasks, thread_count
 from .fitting import in_one_step
 from .labelled import labelled
 from .one_vs_rest import OneAgainstRest
-from .progress import FitProgress, runs_callbacks
+from .progress import FitProgress, logger, runs_callbacks
+from .streaming import next_batch
 
 SEARCHES = ("lookup-wd", "lookup-h", "gss", "gss-precise")
 # Support vectors are dense: a few columns with huge numbers must not ask for more memory than there is.
@@ -45,8 +47,10 @@ class BudgetedSVC(OneAgainstRest[Matrix]):
         Factor of the squared distance; "scale" is 1 / (n_features · X.var()), in `partial_fit` that of the first call.
     budget : int, default=500
         Most support vectors of a binary problem, at least 2.
-    C : float, default=1.0
+    C : float, default=10.0
         Cost of a margin violation; smaller is smoother.
+    scale : {"auto", "standard"} or None, default="auto"
+        As for NystromSVC. In `partial_fit`, columns are scaled as the first call finds right.
     passes : int, default=20
         Most passes over the data of `fit`.
     merge : {"lookup-wd", "lookup-h", "gss", "gss-precise"}, default="lookup-wd"
@@ -75,11 +79,12 @@ class BudgetedSVC(OneAgainstRest[Matrix]):
     Attributes
     ----------
     classes_ : the labels.
-    support_vectors_ : float32 array (n, n_features), those of all binary problems one after another.
+    support_vectors_ : float32 array (n, n_features), those of all binary problems one after another, scaled as X was.
     n_support_ : how many of them each problem has.
     dual_coef_ : their coefficients α_b.
     intercept_ : one per problem.
     gamma_ : the factor used.
+    scale_ : what was done to the columns (`name`: "standard" or None) and why (`reason`).
     n_iter_ : passes made, one per problem; history_ : for each problem a list of (epoch, seconds, loss, n_violations,
         n_maintained), one entry per pass. Of `fit` only.
 
@@ -105,6 +110,7 @@ class BudgetedSVC(OneAgainstRest[Matrix]):
         "gamma": [StrOptions({"scale"}), Interval(Real, 0.0, None, closed="neither")],
         "budget": [Interval(Integral, 2, None, closed="left")],
         "C": [Interval(Real, 0.0, None, closed="neither")],
+        "scale": [StrOptions(set(SCALES)), None],
         "passes": [Interval(Integral, 1, None, closed="left")],
         "merge": [StrOptions(set(SEARCHES))],
         "maintenance": [StrOptions({"merge", "remove", "project"})],
@@ -123,7 +129,8 @@ class BudgetedSVC(OneAgainstRest[Matrix]):
         gamma: float | str = "scale",
         *,
         budget: int = 500,
-        C: float = 1.0,
+        C: float = 10.0,
+        scale: str | None = "auto",
         passes: int = 20,
         merge: str = "lookup-wd",
         maintenance: str = "merge",
@@ -139,6 +146,7 @@ class BudgetedSVC(OneAgainstRest[Matrix]):
         self.gamma = gamma
         self.budget = budget
         self.C = C
+        self.scale = scale
         self.passes = passes
         self.merge = merge
         self.maintenance = maintenance
@@ -159,10 +167,14 @@ class BudgetedSVC(OneAgainstRest[Matrix]):
         data = labelled(self, X, y, sample_weight, self.class_weight)
         budget = max(2, min(int(self.budget), data.X.shape[0]))  # more would only take memory
         self._check_size(data.X, data.classes, data.weights, budget)
-        gamma = self._gamma_of(data.X)
+        scaling = self._scaling_of(data.X, data.weight)
+        X = scaling.transform(data.X, np.float32)
+        gamma = self._gamma_of(X)
         settings = self._settings(gamma, seed_from(random_of(self.random_state)), budget)
-        rows = values_of(data.X, gamma)
+        rows = values_of(X, gamma)
         progress = FitProgress(self, data.names, self.passes, int(self.verbose), epochs_a_pass=1)
+        if self.verbose:
+            logger.info("%s", scaling)
         interrupted = threading.Event()
 
         def solve(index: int) -> tuple[BudgetedModel, list[PassReport]]:
@@ -174,7 +186,7 @@ class BudgetedSVC(OneAgainstRest[Matrix]):
 
         results = run_tasks(solve, data.n_problems, thread_count(self.n_jobs), interrupted)
         progress.end(self.tol)
-        self.classes_, self.gamma_ = data.classes, gamma
+        self.classes_, self.gamma_, self.scale_ = data.classes, gamma, scaling
         self._keep([model for model, _ in results])
         self.history_ = [history for _, history in results]
         self.n_iter_ = np.array([len(history) for history in self.history_])
@@ -190,23 +202,13 @@ class BudgetedSVC(OneAgainstRest[Matrix]):
         sample_weight: ArrayLike | None = None,
     ) -> BudgetedSVC:
         """Go on with more rows of a stream, each seen once; the first call needs all `classes` there will be."""
-        if self.class_weight == "balanced":
-            raise ValueError(
-                "class_weight='balanced' needs all labels together, and partial_fit sees them in parts. Pass a dict: "
-                "sklearn.utils.class_weight.compute_class_weight('balanced', ...) on a sample gives its values."
-            )
         first = not hasattr(self, "_last")
-        rows, labels, weight = validation.check_training_data(self, X, y, sample_weight, reset=first)
-        if first and classes is None:
-            raise ValueError("classes must be passed on the first call to partial_fit: all the labels there will be.")
-        known = validation.check_class_list(self, classes) if classes is not None else self.classes_
-        if not first and not np.array_equal(known, self.classes_):
-            raise ValueError(f"`classes={known}` is not the same as on last call to partial_fit, {self.classes_}.")
-        number = validation.check_known_classes(known, labels)
-        weights = row_weights(self.class_weight, known, number, weight)
-        self._check_size(rows, known, weights, int(self.budget))
+        data = next_batch(self, X, y, classes, sample_weight, self.class_weight, first=first)
+        rows, weights, signs = data.X, data.weights, data.targets
+        self._check_size(rows, data.classes, weights, int(self.budget))
+        scaling = self._scaling_of(rows, data.weight) if first else self._same_scaling()
+        rows = scaling.transform(rows, np.float32)
         gamma = self._gamma_of(rows) if first else self._same_gamma()
-        _, signs = one_against_rest(known, number)
         native = values_of(rows, gamma)
         before = [BudgetedModel.empty(rows.shape[1])] * len(signs) if first else self._models()
         seed = seed_from(random_of(self.random_state)) + before[0].n_steps
@@ -218,9 +220,21 @@ class BudgetedSVC(OneAgainstRest[Matrix]):
             return solver.go_on(native, signs[index][:] * weights, before[index], interrupted)
 
         models = run_tasks(solve, len(signs), thread_count(self.n_jobs), interrupted)
-        self.classes_, self.gamma_ = known, gamma
+        self.classes_, self.gamma_, self.scale_ = data.classes, gamma, scaling
         self._keep(models)
         return self
+
+    def _scaling_of(self, X: Matrix, weight: Array | None) -> Scaling:
+        return scaling_for(self.scale, self.gamma, PairKernel("rbf"), X, weight, thread_count(self.n_jobs))
+
+    def _same_scaling(self) -> Scaling:
+        """How the columns of a stream under way are scaled, which its support vectors are for."""
+        scaling: Scaling = getattr(self, "scale_", unscaled("a stream of a former version"))
+        if self.scale not in ("auto", scaling.name):
+            raise ValueError(
+                f"scale={self.scale!r}: the stream began with scale={scaling.name!r}. Begin a new model for it."
+            )
+        return scaling
 
     def _same_gamma(self) -> float:
         """The γ of a stream under way, which its support vectors are for."""
@@ -297,7 +311,7 @@ class BudgetedSVC(OneAgainstRest[Matrix]):
 
     def _check_new(self, X: MatrixLike) -> Matrix:
         check_is_fitted(self, "intercept_")
-        return validation.check_new_points(self, X)
+        return scaled_like(self, validation.check_new_points(self, X))
 
     def _scores(self, X: Matrix) -> Array:
         rows, n_threads = values_of(X, self.gamma_), thread_count(self.n_jobs)

@@ -1,14 +1,9 @@
 """The choice of C by cross-validation, shared by the estimators that make one.
 
 The rows are made ready for the solver once. A fold is a list of them, and each problem of a fold (a class, or an output
-of a regression) runs along the path of increasing C, the β of one C giving the start of the next:
-
-    β ← s β,   s = min(C_new / C_old, s*),   s* = L / (2 (L − dual(β))),   L = Σ t_i β_i − ε abs(β_i)
-
-C_new / C_old keeps rows at the bound there; s* is where dual(s β) is highest (for squared losses, at C_old), near 1 for
-classes that are separated, whose β no longer grow with C. The path ends early when the scores have risen and then
-stayed below the best for three C in a row: the largest C are the most expensive. A single fall says little, especially
-at the small end, where all scores are low.
+of a regression) runs along the path of increasing C, the β of one C giving the start of the next (starts.py). The path
+ends early when the scores have risen and then stayed below the best for three C in a row: the largest C are the most
+expensive. A single fall says little, especially at the small end, where all scores are low.
 """
 
 from __future__ import annotations
@@ -23,7 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from .. import _core
-from ..array_types import Array, Floats, Indices, Labels
+from ..array_types import Array, Floats, Labels
 from ..memory import check_memory
 from ..native import native_table
 from ..sklearn_compat import StrOptions
@@ -32,6 +27,7 @@ from ..threads import run_tasks
 from ..training import TrainingRows
 from .held_out import HeldOutClassifier, HeldOutRegressor
 from .progress import FitProgress, logger
+from .starts import Start
 from .training_data import AnyTrainingData
 
 Rows: TypeAlias = NDArray[np.int32]
@@ -110,7 +106,7 @@ def follow(path: Path, scoring: Scoring, solver: DualCD, n_threads: int, progres
     _check_memory(path)
     tol = min(_LOOSER * solver.tol, max(solver.tol, _LOOSEST))
     solver = replace(solver, tol=tol, n_threads=max(1, n_threads // n_tasks))
-    starts: list[_Start | None] = [None] * n_tasks
+    starts: list[Start | None] = [None] * n_tasks
     scores = np.full((path.Cs.size, len(path.folds)), np.nan)
     for c, C in enumerate(path.Cs):
         values = [np.empty((fold.test.size, n_problems), dtype=np.float32) for fold in path.folds]
@@ -124,7 +120,7 @@ def follow(path: Path, scoring: Scoring, solver: DualCD, n_threads: int, progres
             result = at_seed.solve(problem, watch, interrupted, start=beta, intercept=intercept)
             watch.end(result)
             values[fold][:, number] = path.values(fold, result)
-            starts[task] = _Start.of(problem, result, C)
+            starts[task] = Start.of(problem, result, C)
 
         run_tasks(solve, n_tasks, n_threads, interrupted)
         scores[c] = [scoring(fold.test, at_C) for fold, at_C in zip(path.folds, values, strict=True)]
@@ -181,31 +177,6 @@ class Scoring:
         scorer = self.scoring if callable(self.scoring) else get_scorer(self.scoring)
         options = {"sample_weight": weight} if scorer is not self.scoring and weight is not None else {}
         return float(scorer(model, self.data.X[rows], self.data.y[rows], **options))
-
-
-@dataclass(frozen=True)
-class _Start:
-    """A solution as the start of the next C: its β that are not zero."""
-
-    C: float
-    support: Indices
-    beta: Floats
-    highest: float  # s*
-    intercept: float
-
-    @classmethod
-    def of(cls, problem: Problem, result: SolveResult, C: float) -> _Start:
-        support = np.flatnonzero(result.beta)
-        linear = float(problem.targets @ result.beta - problem.loss.epsilon_or_zero * np.abs(result.beta).sum())
-        curvature = 2.0 * (linear - result.dual)
-        highest = linear / curvature if curvature > 0.0 else np.inf
-        return cls(C, support, result.beta[support].astype(np.float32), highest, result.intercept)
-
-    def at(self, C: float, n_rows: int) -> tuple[Array, float]:
-        """β and the intercept for a larger C."""
-        beta = np.zeros(n_rows)
-        beta[self.support] = min(C / self.C, self.highest) * self.beta
-        return beta, self.intercept
 
 
 def _has_fallen(scores: Array) -> bool:

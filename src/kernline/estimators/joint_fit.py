@@ -120,7 +120,11 @@ def fit(rows: AdditiveRows, loss: JointLoss, settings: JointSettings, watch: Pro
     levels = _level_groups(rows)
     basis = Basis(rows.data, rows.pair, rows.scales, levels, None, settings.n_threads, interrupted)
     problem = JointProblem(
-        basis, loss, np.ones(basis.sizes.size), settings.has_intercept, 0.0 if rows.free_intercept else rows.intercept_square
+        basis,
+        loss,
+        np.ones(basis.sizes.size),
+        settings.has_intercept,
+        0.0 if rows.free_intercept else rows.intercept_square,
     )
     options = {
         "tol": settings.tol,
@@ -142,7 +146,9 @@ def fit(rows: AdditiveRows, loss: JointLoss, settings: JointSettings, watch: Pro
     if isinstance(chosen, int):
         chosen = best_pairs(codes, steps, problem.loss, result.point.F, chosen, settings.seed, settings.n_threads)
     if not result.stopped and len(chosen):
-        problem, result = _with_pairs(problem, result, _pair_basis(columns, codes, steps, chosen, rows.scales), rounds, options)
+        problem, result = _with_pairs(
+            problem, result, _pair_basis(columns, codes, steps, chosen, rows.scales), rounds, options
+        )
         n_iter += len(result.history)
     return _model(rows, problem, result, columns, n_iter)
 
@@ -197,7 +203,9 @@ def _with_pairs(
     """Continue with the pairs, whose tables begin at zero."""
     basis = replace(problem.basis, pairs=pairs)
     weights = np.append(problem.group_weights, np.full(len(pairs.axes), _PAIR_WEIGHT))
-    start = np.concatenate([result.theta, np.zeros((int(pairs.sizes.sum()), result.theta.shape[1])), result.point.theta[-1:]])
+    start = np.concatenate(
+        [result.theta, np.zeros((int(pairs.sizes.sum()), result.theta.shape[1])), result.point.theta[-1:]]
+    )
     joined = replace(problem, basis=basis, group_weights=weights)
     return evidence.solve(joined, rounds=rounds, start=start, **options)  # type: ignore[arg-type]
 
@@ -217,7 +225,9 @@ def _model(
             for side, effect in zip(sides, split.effects, strict=True):
                 _add_effect(W, rows, side, effect)
             intercepts += split.constant
-            tables.append(PairFunction((sides[0].column, sides[1].column), (sides[0].axis, sides[1].axis), split.values))
+            tables.append(
+                PairFunction((sides[0].column, sides[1].column), (sides[0].axis, sides[1].axis), split.values)
+            )
     return JointModel(
         W, intercepts, tuple(tables), _column_weights(rows, problem), result, n_iter, float(problem.loss.cost.mean())
     )

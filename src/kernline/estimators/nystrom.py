@@ -16,6 +16,7 @@ from ..class_signs import ClassWeight, costs
 from ..landmarks import pairwise
 from ..landmarks import selection as basis_of
 from ..landmarks.nystrom_map import LandmarkMap, values
+from ..landmarks.scaling import SCALES, scaled_like, scaling_for
 from ..landmarks.settings import LandmarkSettings
 from ..randomness import RandomState, random_of, seed_from
 from ..sklearn_compat import Constraints, Interval, StrOptions, Tags, fit_context
@@ -70,8 +71,13 @@ class NystromSVC(OneAgainstRest[Matrix]):
     n_basis : int or None, default=None
         Landmarks; more are more accurate, in time n · n_basis² + n_basis³ at most. None is 500, or what "l1" finds.
         Never more than rows; copies are left out.
-    C : float, default=1.0
+    C : float, default=10.0
         Cost of a margin violation; smaller is smoother.
+    scale : {"auto", "standard"} or None, default="auto"
+        "standard" standardises columns, and cuts them off at three deviations. "auto" does so if they are of different
+        units: with negative values, few zeros or different ranges. Columns of one unit (pixels, counts, fractions) and
+        None leave them as they are; so does "auto" if gamma is a number, which refers to distances as they are, and for
+        kernels of histograms.
     degree, coef0 : float, default=3.0 and 1.0
         Of "poly" and "sigmoid".
     loss : {"hinge", "squared_hinge"}, default="hinge"
@@ -89,10 +95,11 @@ class NystromSVC(OneAgainstRest[Matrix]):
     Attributes
     ----------
     classes_ : the labels.
-    basis_ : the landmarks used, (n_landmarks, n_features).
+    basis_ : the landmarks used, (n_landmarks, n_features), scaled as X was.
     dual_coef_ : the a_l, (n_problems, n_landmarks).
     intercept_ : one per problem.
     gamma_ : the number used.
+    scale_ : what was done to the columns (`name`: "standard" or None) and why (`reason`).
     n_dropped_ : landmarks left out, as K of the others determines theirs, or is not positive definite with them.
     n_iter_, objective_, dual_gap_, history_, solver_ : as for AdditiveSVC, of the linear problem.
     C_, gammas_, Cs_, scores_, best_score_ : of `choose` only. The C chosen, the values tried, the scores of held-out
@@ -111,6 +118,7 @@ class NystromSVC(OneAgainstRest[Matrix]):
     _parameter_constraints: ClassVar[Constraints] = {
         **KERNEL_CONSTRAINTS,
         "C": [Interval(Real, 0.0, None, closed="neither")],
+        "scale": [StrOptions(set(SCALES)), None],
         "loss": [StrOptions({"hinge", "squared_hinge"})],
         "store_features": ["boolean"],
         "fit_intercept": ["boolean"],
@@ -129,7 +137,8 @@ class NystromSVC(OneAgainstRest[Matrix]):
         *,
         basis: str | MatrixLike = "kmeans",
         n_basis: int | None = None,
-        C: float = 1.0,
+        C: float = 10.0,
+        scale: str | None = "auto",
         degree: float = 3.0,
         coef0: float = 1.0,
         loss: str = "hinge",
@@ -149,6 +158,7 @@ class NystromSVC(OneAgainstRest[Matrix]):
         self.basis = basis
         self.n_basis = n_basis
         self.C = C
+        self.scale = scale
         self.degree = degree
         self.coef0 = coef0
         self.loss = loss
@@ -169,7 +179,7 @@ class NystromSVC(OneAgainstRest[Matrix]):
     def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> NystromSVC:
         """Fit to X, (n_samples, n_features) dense or sparse, and labels y; `sample_weight` is a factor of C."""
         data = labelled(self, X, y, sample_weight, self.class_weight)
-        settings = self._settings(self.gamma)
+        data, settings = self._scaled(data, self._settings(self.gamma), self.gamma)
         settings.check_features(data.X.shape[0], data.n_problems, n_stored=int(self.store_features))
         for name in _CHOICE:
             self.__dict__.pop(name, None)  # what `choose` found on other data
@@ -180,6 +190,15 @@ class NystromSVC(OneAgainstRest[Matrix]):
     def _settings(self, gamma: float | str) -> LandmarkSettings:
         kernel = pairwise.get(self.kernel, self.degree, self.coef0)
         return LandmarkSettings(kernel, gamma, self.basis, self.n_basis, thread_count(self.n_jobs))
+
+    def _scaled(
+        self, data: Labelled[Matrix], settings: LandmarkSettings, gamma: float | str
+    ) -> tuple[Labelled[Matrix], LandmarkSettings]:
+        """The rows in one scale, and settings that know it; `gamma` is "scale" unless the user gave numbers."""
+        settings.check_landmarks(data.X)  # first: a range for each column may take too much memory
+        validation.check_rows(data.X, settings.kernel.nonnegative_for, settings.n_threads, validation.Names.of(self))
+        scaling = scaling_for(self.scale, gamma, settings.kernel, data.X, data.weight, settings.n_threads)
+        return replace(data, X=scaling.transform(data.X, np.float32)), replace(settings, scaling=scaling)
 
     @one_blas_thread  # once: every change of the limit costs milliseconds
     def _train(
@@ -195,12 +214,15 @@ class NystromSVC(OneAgainstRest[Matrix]):
         landmarks = settings.fit_map(data.X, data.number, random, validation.Names.of(self))
         if self.verbose:
             kept, dropped, number = landmarks.width, landmarks.n_dropped, landmarks.kernel.gamma
+            logger.info("%s", settings.scaling)
             logger.info("%d landmarks, %d left out; gamma %.4g", kept, dropped, number)
         problems = LandmarkProblems(landmarks, data, self._intercept(), losses.get(self.loss), settings.n_threads)
         solve = problems.solve if self.store_features else problems.solve_blockwise
         results = solve(cost, self._solver(seed_from(random)), progress, first)
         progress.end(self.tol)
         self._keep(results, data.classes, landmarks)
+        assert settings.scaling is not None
+        self.scale_ = settings.scaling
 
     def _intercept(self) -> Intercept:
         return Intercept(self.fit_intercept, self.intercept_scaling)
@@ -223,7 +245,8 @@ class NystromSVC(OneAgainstRest[Matrix]):
     ) -> NystromSVC:
         """Choose γ and C by cross-validation, and fit to all rows with these, `gamma_` and `C_`.
 
-        Parameters stay as they are: ``set_params(gamma=model.gamma_, C=model.C_)`` takes the choice over.
+        Parameters stay as they are: ``set_params(gamma=model.gamma_, C=model.C_, scale=model.scale_.name)`` takes the
+        choice over.
 
         The landmarks are chosen once, from all rows, and distances to them computed once; the features of a γ serve all
         C and folds, and are stored even with store_features=False. So the landmarks have seen the held-out rows, and
@@ -242,7 +265,7 @@ class NystromSVC(OneAgainstRest[Matrix]):
         if not (scoring is None or callable(scoring) or ScorerName().is_satisfied_by(scoring)):
             raise ValueError(f"scoring: {scoring!r} is neither the name of a scorer of scikit-learn nor callable.")
         data = labelled(self, X, y, sample_weight, self.class_weight)
-        settings = self._settings("scale")
+        data, settings = self._scaled(data, self._settings("scale"), "scale" if gamma is None else 1.0)
         settings.check_features(data.X.shape[0], data.n_problems, n_stored=2)  # the base of the kernel, too
         search = Search(data, y, sample_weight, _CS if C is None else increasing(C, "C"), cv, scoring)
         kernel = settings.kernel_on(data.X, validation.Names.of(self))
@@ -283,7 +306,7 @@ class NystromSVC(OneAgainstRest[Matrix]):
 
     def _check_new(self, X: MatrixLike) -> Matrix:
         check_is_fitted(self)
-        return validation.check_new_rows(self, X, self._kernel.nonnegative_for)
+        return scaled_like(self, validation.check_new_rows(self, X, self._kernel.nonnegative_for))
 
     def _scores(self, X: Matrix) -> Array:
         return values(self._kernel, self._points, self.dual_coef_, X, thread_count(self.n_jobs)) + self.intercept_

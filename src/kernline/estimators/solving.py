@@ -17,6 +17,7 @@ from ..threads import run_tasks
 from ..training import TrainingRows
 from .progress import FitProgress
 from .training_data import AnyTrainingData, RowsT
+from .warm_start import WarmStart
 
 
 def solve_all(
@@ -27,8 +28,9 @@ def solve_all(
     n_threads: int,
     progress: FitProgress,
     first: int = 0,
+    warm: WarmStart | None = None,
 ) -> list[SolveResult]:
-    """Solve the problems in threads; `first` is the number of the first one in `progress`.
+    """Solve the problems in threads; `first` is the number of the first one in `progress`, `warm` where they start.
 
     Each problem is built when its turn comes, and results are without β: all of either would take 8 bytes per row and
     problem.
@@ -41,8 +43,12 @@ def solve_all(
     def solve(index: int) -> SolveResult:
         watch = progress.problem(first + index)
         problem = data.problem(index, rows, cost)
-        result = replace(solver, seed=solver.seed + index).solve(problem, watch, interrupted)
+        start, intercept = (None, 0.0) if warm is None else warm.start(index, problem)
+        at_seed = replace(solver, seed=solver.seed + index)
+        result = at_seed.solve(problem, watch, interrupted, start, intercept)
         watch.end(result)
+        if warm is not None:
+            warm.keep(index, problem, result)
         return replace(result, beta=np.empty(0))
 
     return run_tasks(solve, data.n_problems, n_threads, interrupted)

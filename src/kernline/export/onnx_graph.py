@@ -21,6 +21,7 @@ from ..estimators.additive_svr import AdditiveSVR
 from ..estimators.budgeted import BudgetedSVC
 from ..estimators.nystrom import NystromSVC
 from ..io.atomic import replacing
+from ..landmarks.scaling import Scaling
 from ..shapes import ShapeFunctions
 from ..tables import DenseTable, PairTable, PowersTable
 from ..tables.pmsvm import LOG_SHIFT
@@ -76,9 +77,9 @@ def to_onnx(
         shapes = additive_model(model, "to_onnx").shapes_
         scores = _additive(graph, _with_text(graph, x, shapes.encoder), shapes)
     elif isinstance(model, NystromSVC):
-        scores = _landmarks(graph, x, model)
+        scores = _landmarks(graph, _scaled(graph, x, model), model)
     elif isinstance(model, BudgetedSVC):
-        scores = _budgeted(graph, x, model)
+        scores = _budgeted(graph, _scaled(graph, x, model), model)
     else:
         raise ValueError(
             f"to_onnx takes AdditiveSVC, AdditiveSVR, their CV versions, NystromSVC and BudgetedSVC; got "
@@ -305,6 +306,15 @@ def _powers(graph: _Graph, u: str, width: int) -> str:
     column = graph("Unsqueeze", graph.cast(logarithm, np.float32), np.array([2]))
     powers = graph("Pow", column, np.arange(width, dtype=np.float32))
     return graph("Mul", powers, graph("Unsqueeze", graph("Sign", u), np.array([2])))
+
+
+def _scaled(graph: _Graph, x: str, model: NystromSVC | BudgetedSVC) -> str:
+    """The columns as the model scales them."""
+    scaling: Scaling | None = getattr(model, "scale_", None)
+    if scaling is None or scaling.name is None:
+        return x
+    clipped = graph("Min", graph("Max", x, scaling.low), scaling.high)
+    return graph("Mul", graph("Sub", clipped, scaling.center), scaling.factor)
 
 
 def _landmarks(graph: _Graph, x: str, model: NystromSVC) -> str:

@@ -18,6 +18,7 @@ from . import selection
 from .nystrom_map import LandmarkMap
 from .pairwise import PairKernel
 from .points import Points
+from .scaling import Scaling
 
 # Rows from which means of K(x, x) and the like are estimated.
 _SAMPLE = 500
@@ -27,13 +28,17 @@ _PAIR_BYTES = 48.0
 
 @dataclass(frozen=True)
 class LandmarkSettings:
-    """The kernel, its γ, and the landmarks. Parameters are those of NystromSVC; `kernel` has no γ yet."""
+    """The kernel, its γ, and the landmarks. Parameters are those of NystromSVC; `kernel` has no γ yet.
+
+    `scaling` is what was done to X; landmarks that were given are scaled likewise.
+    """
 
     kernel: PairKernel
     gamma: float | str = "scale"
     basis: str | MatrixLike = "kmeans"
     n_basis: int | None = None
     n_threads: int = 1
+    scaling: Scaling | None = None
 
     def fit_map(
         self, X: Matrix, number: Indices | None, random: np.random.RandomState, names: Names = NO_NAMES
@@ -60,6 +65,7 @@ class LandmarkSettings:
             raise ValueError(f"basis: the landmarks have {given.shape[1]} columns, and X has {X.shape[1]}.")
         given = validation.canonical(given)
         validation.check_rows(given, kernel.nonnegative_for)
+        given = given if self.scaling is None else self.scaling.transform(given, np.float32)
         return Points.of(given, centred=not is_sparse(X))
 
     def n_landmarks(self, n_rows: int) -> int:

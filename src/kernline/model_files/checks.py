@@ -22,6 +22,7 @@ from ..landmarks import pairwise
 from ..landmarks.nystrom_map import LandmarkMap
 from ..landmarks.pairwise import PairKernel
 from ..landmarks.points import Points
+from ..landmarks.scaling import Scaling
 from ..shapes import ShapeFunctions
 from ..solvers.budgeted_sgd import BudgetedModel
 from ..tables import CodeGrid, DenseTable, PairTable, PowersTable, ValueTable
@@ -264,6 +265,19 @@ def _check_pair_kernel(value: object) -> None:
         _check_kernel(function)
 
 
+def _check_scaling(model: BaseEstimator) -> None:
+    if not hasattr(model, "scale_"):  # before format 1.2
+        return
+    scaling = _instance(model.scale_, Scaling, "scale_")
+    _require(scaling.name in (None, "standard"), f"a scaling of the name {scaling.name!r:.50} is not known.")
+    _require(isinstance(scaling.reason, str), "the reason of a scaling must be text.")
+    shape = (0 if scaling.name is None else model.n_features_in_,)
+    low, high = (_array(getattr(scaling, name), shape, name) for name in ("low", "high"))
+    _require(bool((low <= high).all()), "the lower end of a column's range must not be above the upper one.")
+    for name in ("center", "factor"):
+        _array(getattr(scaling, name), shape, name)
+
+
 def _check_landmarks(model: BaseEstimator) -> None:
     _check_pair_kernel(model._kernel)
     _check_points(model._points, model.n_features_in_)
@@ -332,9 +346,9 @@ _CHECKS: dict[str, list[Callable[[BaseEstimator], None]]] = {
     "AdditiveSVCCV": [_check_features, _check_classes, _check_shapes],
     "AdditiveSVR": [_check_features, _check_outputs, _check_shapes],
     "AdditiveSVRCV": [_check_features, _check_outputs, _check_shapes],
-    "NystromSVC": [_check_features, _check_classes, _check_landmarks],
+    "NystromSVC": [_check_features, _check_classes, _check_scaling, _check_landmarks],
     "NystromMap": [_check_features, _check_nystrom_map],
     "AdditiveKernelMap": [_check_features, _check_additive_map],
-    "BudgetedSVC": [_check_features, _check_classes, _check_budgeted],
+    "BudgetedSVC": [_check_features, _check_classes, _check_scaling, _check_budgeted],
     "Pipeline": [_check_pipeline],
 } | {name: [_check_features, _check_scaler] for name in _LEARNT}

@@ -3,7 +3,8 @@
 Versions of the format are major.minor. All files of a known major version can be read: what an older minor version
 lacks gets its default, and unknown parameters and fields of a newer minor version are ignored. A change that older
 readers must not ignore needs a new major version. Files of unknown major versions are refused, with advice. A file is
-written in the lowest version that can represent it: 2.1 if there are terms other than numbers, else 1.2.
+written in the lowest version that can represent it: 2.1 if there are terms other than numbers or scaled columns of a
+landmark model, else 1.2.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from .checks import check_estimator
 from .tensor_file import JSON, DamagedFileError, TensorFile, as_object, write_tensors
 from .tree import TreeReader, TreeWriter
 
-# Written versions: the first if all terms are numbers, the second for other terms, which older versions cannot read.
+# Written versions: the second for other terms than numbers and for scaled columns, which older versions cannot read.
 FORMAT, FORMAT_OF_TERMS = (1, 2), (2, 1)
 # The latest minor version of each major one.
 _LATEST = dict([FORMAT, FORMAT_OF_TERMS])
@@ -56,7 +57,7 @@ def save(model: BaseEstimator, path: str | os.PathLike[str]) -> None:
     check_is_fitted(model)
     writer = TreeWriter()
     tree = writer.estimator(model, "model")
-    major, minor = FORMAT_OF_TERMS if writer.has_terms else FORMAT
+    major, minor = FORMAT_OF_TERMS if writer.is_of_format_2 else FORMAT
     described = {"format": f"{major}.{minor}", "kernline": __version__, "model": tree}
     metadata = {"kernline": json.dumps(described, separators=(",", ":"), ensure_ascii=False, allow_nan=False)}
     with replacing(path) as file:

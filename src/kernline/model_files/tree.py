@@ -30,6 +30,7 @@ from ..feature_maps import AdditiveKernelMap, NystromMap
 from ..landmarks.nystrom_map import LandmarkMap
 from ..landmarks.pairwise import PairKernel, ScikitLearn
 from ..landmarks.points import Points
+from ..landmarks.scaling import Scaling
 from ..native import empty_slots, weights_in
 from ..shapes import ShapeFunctions
 from ..solvers import EpochReport
@@ -63,7 +64,7 @@ _OBJECTS: list[type[DataclassInstance]] = [
     *(tables.Hats, tables.Plame, tables.PmSVM, tables.PolynomialGradient),
     *(tables.HomogeneousMap, tables.ChebyshevMap, tables.LowDimensionalMap, tables.QuantisedIntersection),
     *(tables.DenseTable, tables.PairTable, tables.ValueTable, tables.PowersTable, tables.CodeGrid),
-    *(NodePayload, Encoder, Columns, Axis, PairKernel, ScikitLearn, Points, LandmarkMap),
+    *(NodePayload, Encoder, Columns, Axis, PairKernel, ScikitLearn, Points, LandmarkMap, Scaling),
 ]
 _BY_NAME = {cls.__name__: cls for cls in _OBJECTS}
 _RECORD_BY_NAME = {cls.__name__: cls for cls in RECORDS}
@@ -97,7 +98,7 @@ class TreeWriter:
 
     def __init__(self) -> None:
         self.arrays: dict[str, Numbers] = {}
-        self.has_terms = False
+        self.is_of_format_2 = False  # holds what a reader of format 1 must not ignore
         self._names: dict[int, str] = {}
         self._kept: list[Numbers] = []  # keeps the ids in `_names` valid
 
@@ -197,6 +198,7 @@ class TreeWriter:
         return {"kind": "RandomState", "state": self.value(value.get_state(), where)}
 
     def _object(self, value: DataclassInstance, where: str) -> JSON:
+        self.is_of_format_2 |= isinstance(value, Scaling) and value.name is not None
         return {"kind": "object", "of": type(value).__name__, "fields": self._fields(value, where)}
 
     def _term(self, value: Term, where: str) -> JSON:
@@ -206,7 +208,7 @@ class TreeWriter:
                 f"save: {where} is a {type(value).__name__}, which is not registered as a term of kind {value.kind!r}. "
                 "Call kernline.encoding.register with the class."
             )
-        self.has_terms = True
+        self.is_of_format_2 = True
         return {"kind": "term", "of": value.kind, "fields": self._fields(value, where)}  # type: ignore[arg-type]
 
     def _fields(self, value: DataclassInstance, where: str) -> JSON:

@@ -1,0 +1,107 @@
+"""partial_fit of AdditiveSVC: the curves follow a stream of batches (solvers/online.py)."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from .. import validation
+from ..array_types import Array, Floats, Matrix
+from ..class_signs import costs
+from ..randomness import random_of, seed_from
+from ..solvers import SolveResult
+from ..solvers.online import move, share_of_average
+from ..threads import run_tasks, thread_count
+from ..training import AdditiveRows, Intercept, encode
+from .choices import Choice
+from .labelled import Labelled
+from .progress import FitProgress
+
+if TYPE_CHECKING:
+    from .additive import AdditiveSVC
+
+
+class LastStep(NamedTuple):
+    """f after the last batch: W, (n_problems, n_columns, width), and the intercepts. The model averages such f."""
+
+    weights: Floats
+    intercepts: Array
+
+
+def follow(model: AdditiveSVC, data: Labelled[Matrix], *, first: bool) -> None:
+    """Move the model by a batch, and keep the average and the last step."""
+    seed, n_threads = seed_from(random_of(model.random_state)), thread_count(model.n_jobs)
+    choice = _choice(model, data, first=first)
+    rows = _rows(model, data, choice, seed, first=first)
+    last, n_before = _start(model, rows, data.n_problems, first=first)
+    cost = costs(choice.C or 1.0, data.weights)
+    progress = FitProgress(model, data.names, model.max_iter, int(model.verbose))
+    settings = replace(model._solver(seed), seed=seed + n_before)
+    interrupted = threading.Event()
+
+    def solve(index: int) -> SolveResult:
+        watch, problem = progress.problem(index), data.problem(index, rows, cost)
+        at_seed = replace(settings, seed=settings.seed + index)
+        result = move(at_seed, problem, last.weights[index], float(last.intercepts[index]), watch, interrupted)
+        watch.end(result)
+        return replace(result, beta=np.empty(0))
+
+    results = run_tasks(solve, data.n_problems, n_threads, interrupted)
+    progress.end(model.tol)
+    moved = LastStep(
+        np.stack([result.weights for result in results]), np.array([result.intercept for result in results])
+    )
+    share = share_of_average(n_before, data.weights.size)
+    before = (model.shapes_.weights, model.intercept_) if not first else last
+    averages = [
+        replace(
+            result,
+            weights=(before[0][k] + share * (moved.weights[k] - before[0][k])).astype(np.float32),
+            intercept=float(before[1][k] + share * (moved.intercepts[k] - before[1][k])),
+        )
+        for k, result in enumerate(results)
+    ]
+    model._keep(averages, rows)
+    model._last_step = moved
+    model.n_samples_seen_ = n_before + data.weights.size
+
+
+def _choice(model: AdditiveSVC, data: Labelled[Matrix], *, first: bool) -> Choice:
+    """What the first batch made of "auto"; a joint fit of several classes has no problems to go on with."""
+    if not first and getattr(model, "solver_", "") == "joint" and (data.n_problems > 1 or model.shapes_.pairs):
+        raise ValueError(
+            "partial_fit cannot go on from a fit of all classes together, or with interactions. Call partial_fit from "
+            "the start, or fit with solver='dual-cd'."
+        )
+    if first:
+        choice = model._choice_apart(data, model.C)
+        model._keep_choice(choice)
+        return choice
+    kernel, loss = getattr(model, "kernel_", model.kernel), getattr(model, "loss_", model.loss)
+    return Choice(kernel, getattr(model, "scale_", model.scale), loss, getattr(model, "C_", model.C), "as before")
+
+
+def _rows(model: AdditiveSVC, data: Labelled[Matrix], choice: Choice, seed: int, *, first: bool) -> AdditiveRows:
+    """The batch, encoded as the first one was. The intercept is penalised: no batch should set it alone."""
+    settings = model._settings(data, choice, seed)
+    scaling = settings.intercept.scaling
+    settings = replace(settings, intercept=Intercept(settings.intercept.fit, 1.0 if scaling is None else scaling))
+    names = validation.Names.of(model)
+    if first:
+        return encode(data.X, settings, data.weight, names)
+    encoder = model.shapes_.encoder
+    codes = encoder.transform(data.X, n_threads=settings.n_threads)
+    return encode(codes, replace(settings, gamma=model.gamma_), data.weight, names)
+
+
+def _start(model: AdditiveSVC, rows: AdditiveRows, n_problems: int, *, first: bool) -> tuple[LastStep, int]:
+    """f before the batch, and the number of rows it has seen."""
+    if first:
+        shape = (n_problems, rows.data.n_columns, rows.pair.width)
+        return LastStep(np.zeros(shape, dtype=np.float32), np.zeros(n_problems)), 0
+    # A model that `fit` has left, or a file, goes on from its curves.
+    fitted = LastStep(model.shapes_.weights, model.intercept_)
+    return getattr(model, "_last_step", fitted), int(getattr(model, "n_samples_seen_", 0))
