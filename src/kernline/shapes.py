@@ -118,10 +118,12 @@ class ShapeFunctions:
 
         X may also be rows that the model's encoder has encoded, unless there are pairs.
         """
-        if self.pairs and isinstance(X, EncodedData):
-            raise ValueError("decision: a model with pairs of features takes values, not codes.")
         out = self._sum_of_curves(X, n_threads)
-        for pair in self.pairs if not isinstance(X, EncodedData) else ():
+        if not self.pairs:
+            return out
+        if isinstance(X, EncodedData):
+            raise ValueError("decision: a model with pairs of features takes values, not codes.")
+        for pair in self.pairs:
             out += pair.evaluate(column_values(X, pair.columns))
         return out
 

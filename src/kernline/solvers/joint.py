@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve, lapack  # type: ignore[attr-defined]
+from scipy.linalg import cho_factor, cho_solve, lapack
 
 from ..array_types import Array, Indices
 from ..joint_losses import JointLoss
