@@ -55,25 +55,28 @@ class Evidence:
         """
         history: list[EpochReport] = []
         theta = None if start is None else start / np.append(problem.root_weights, 1.0)[:, None]
+        joint = Joint(problem, self.seed)
+        point = joint.start(theta)
+        sampled = SampledHessian.of(joint, point.F)
         for round_ in range(self.rounds + 1):
             is_last = round_ == self.rounds
-            joint = Joint(problem, self.seed)
-            point = joint.start(theta)
-            sampled = SampledHessian.of(joint, point.F)
             hessian = None if sampled is None else sampled.factored(problem.root_weights)
             tol = self.tol if is_last else _LOOSER * self.tol
             result = joint.run(point, hessian, tol, self.max_iter, on_report, history)
             if is_last or result.stopped:
                 break
-            problem, theta = self._next(joint, result)
+            # The values do not change with the weights, so the next round begins with the same Hessian.
+            sampled = SampledHessian.of(joint, result.point.F)
+            if sampled is not None:
+                problem, theta = self._next(problem, result, sampled)
+                joint = Joint(problem, self.seed)
+                point = joint.start(theta)
+            else:
+                point = result.point
         return problem, result
 
-    def _next(self, joint: Joint, result: JointResult) -> tuple[JointProblem, Array]:
+    def _next(self, problem: JointProblem, result: JointResult, sampled: SampledHessian) -> tuple[JointProblem, Array]:
         """The problem with the weights, and the noise, that the evidence asks for, and the last fit as its start."""
-        problem = joint.problem
-        sampled = SampledHessian.of(joint, result.point.F)
-        if sampled is None:
-            return problem, result.point.theta
         updated, determined = _updated(problem, result, sampled.factored(problem.root_weights), self.prior_scale)
         if self.recost is not None:
             updated = replace(updated, loss=self.recost(result.point.F, determined))
