@@ -306,9 +306,10 @@ def check_label_type(y: Labels) -> None:
 
 def _check_labels_present(y: ArrayLike | None) -> None:
     """Refuse missing labels, of which scikit-learn finds only NaN among numbers."""
-    values = getattr(y, "array", y)  # of a column of pandas
-    if not isinstance(getattr(values, "dtype", None), np.dtype) or values.dtype == object:  # type: ignore[union-attr]
-        n_missing = sum(map(is_missing, values)) if np.ndim(values) == 1 else 0  # type: ignore[arg-type]
+    dtype = getattr(y, "dtype", None)
+    if not isinstance(dtype, np.dtype) or dtype.kind == "O":  # lists, and columns of pandas with types of its own
+        values = np.asarray(y, dtype=object)
+        n_missing = sum(map(is_missing, values)) if values.ndim == 1 else 0
         if n_missing:
             raise ValueError(f"Input y contains NaN or None: {n_missing} labels are missing. Leave these rows out.")
 
