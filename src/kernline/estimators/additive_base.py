@@ -19,6 +19,7 @@ from ..sklearn_compat import Constraints, Interval, Options, StrOptions, Tags
 from ..solvers import DualCD, SolveResult
 from ..threads import thread_count
 from ..training import AdditiveRows, AdditiveSettings, Intercept, encode
+from .importances import importances
 from .progress import FitProgress
 from .solving import Solved, solve_all
 from .training_data import AnyTrainingData
@@ -126,6 +127,7 @@ class AdditiveBase(Solved[Matrix | EncodedData]):
         weights = np.stack([result.weights for result in results])
         names = getattr(self, "feature_names_in_", None)
         self.shapes_ = ShapeFunctions(rows.encoder, rows.pair.read, weights, self.intercept_, names)
+        self.feature_importances_ = importances(self.shapes_, rows.data)
 
     def _terms(self) -> Sequence[TermSpec]:
         """The terms to fit besides numbers."""
