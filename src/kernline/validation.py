@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import assert_all_finite, validate_data
 
 from .array_types import Array, Indices, Labels, Matrix, MatrixLike, is_sparse
@@ -79,14 +79,17 @@ def check_training_data(
     *,
     reset: bool = True,
     numbers: bool = False,
+    indicator: bool = False,
 ) -> tuple[Matrix, Labels, Array | None]:
     """X (CSR or array), y and the weights; rows of weight zero are left out. Without `reset`, X is more of the same.
 
-    `terms` are those besides numbers that the estimator fits. y are class labels, or `numbers` (see `check_numbers`).
+    `terms` are those besides numbers that the estimator fits. y are class labels, `numbers` (see `check_numbers`) or an
+    `indicator` matrix of labels, dense or CSR.
     """
     missing = nan_columns(terms)
     options = {"reset": reset, "ensure_all_finite": "allow-nan" if missing.size else True}
-    rows, labels = (validated_with_numbers if numbers else validated_with_labels)(estimator, X, y, **options)
+    validate = validated_with_numbers if numbers else _with_indicator if indicator else validated_with_labels
+    rows, labels = validate(estimator, X, y, **options)
     check_columns(terms, rows.shape[1])
     if missing.size:
         _check_missing(rows, missing, Names.of(estimator))
@@ -260,6 +263,21 @@ def validated_with_numbers(
     """As `validated`, with numbers y, for regression."""
     rows, numbers = validate_data(estimator, _own_rows(estimator, X), y, multi_output=True, **_OPTIONS | options)
     return canonical(rows), check_numbers(estimator, numbers)
+
+
+def _with_indicator(
+    estimator: BaseEstimator, X: MatrixLike, y: ArrayLike | None, **options: object
+) -> tuple[Matrix, Labels]:
+    """As `validated`, with labels y as a matrix of zeros and ones."""
+    rows, labels = validate_data(estimator, _own_rows(estimator, X), y, multi_output=True, **_OPTIONS | options)
+    kind = type_of_target(labels, input_name="y")
+    if kind != "multilabel-indicator":
+        raise ValueError(
+            f"y has {labels.shape[1]} columns, and scikit-learn calls it {kind!r}. Several labels a row are a matrix "
+            "of zeros and ones, as of sklearn.preprocessing.MultiLabelBinarizer. Classes that exclude one another are "
+            "a vector."
+        )
+    return canonical(rows), labels
 
 
 def check_numbers(estimator: BaseEstimator, y: ArrayLike) -> Array:

@@ -37,7 +37,7 @@ def version(path):
 
 
 def test_only_models_of_other_terms_need_a_new_reader(tmp_path):
-    for terms, expected in (((CATEGORY, MISSING, TERMS[-1]), "2.0"), ((), "1.1")):
+    for terms, expected in (((CATEGORY, MISSING, TERMS[-1]), "2.1"), ((), "1.2")):
         X, _ = mixed()
         kernline.save(fitted(*terms, X=X if terms else np.nan_to_num(X), scale="minmax"), tmp_path / "model.kern")
         assert version(tmp_path / "model.kern") == expected

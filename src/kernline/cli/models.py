@@ -69,6 +69,8 @@ def load_classifier(path: str, threads: int) -> Classifier:
             "the map in Python: kernline.load(...).transform(X)."
         )
     last = final_step(model)
+    if getattr(last, "multilabel_", False):
+        raise UsageError(f"{path} predicts several labels a row. Use it in Python: kernline.load(...).predict(X).")
     if "n_jobs" in last.get_params():
         last.set_params(n_jobs=threads)
     return model
