@@ -135,6 +135,7 @@ class TreeWriter:
                 f"save: {where} is a {type(value).__name__}, which a model file cannot contain. Supported are "
                 f"{', '.join(sorted(estimators()))}. Save a fitted model without that step, or use joblib."
             )
+        self.is_of_format_2 |= getattr(value, "multilabel_", False)
         params = value.get_params(deep=False)
         steps = params.pop("steps", None)
         if params.get("memory") is not None:
