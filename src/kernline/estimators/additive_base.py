@@ -113,7 +113,7 @@ class AdditiveBase(Solved[Matrix | EncodedData]):
         rows = self._rows(data, choice, seed)
         self._keep_choice(choice)
         warm = self._warm_start(data, choice)
-        if self._is_joint(choice, data):
+        if self._is_smooth(choice, data):
             self._fit_jointly(data, rows, choice, seed)
             return
         cost = costs(choice.C if choice.C is not None else 1.0, data.weights)
@@ -126,7 +126,7 @@ class AdditiveBase(Solved[Matrix | EncodedData]):
 
     def _warm_start(self, data: AnyTrainingData, choice: Choice) -> WarmStart | None:
         """Where the problems start, if they do not start anew; what a former fit has left is forgotten."""
-        asked = getattr(self, "warm_start", False) and not self._is_joint(choice, data)
+        asked = getattr(self, "warm_start", False) and not self._is_smooth(choice, data)
         warm = WarmStart(self, data, choice) if asked else None
         for name in ("_starts", "_last_step"):
             self.__dict__.pop(name, None)
@@ -167,7 +167,7 @@ class AdditiveBase(Solved[Matrix | EncodedData]):
         has_primal = self.approximation == "hats" or self._kernels()[0] == "linear"
         return has_primal and self.solver == "auto"
 
-    def _is_joint(self, choice: Choice, data: AnyTrainingData) -> bool:
+    def _is_smooth(self, choice: Choice, data: AnyTrainingData) -> bool:
         """Whether all problems are solved together."""
         is_joint = self._may_be_joint() and choice.loss in JOINT_LOSSES
         if not is_joint and not is_none(self._interactions()):
