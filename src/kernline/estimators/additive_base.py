@@ -24,7 +24,7 @@ from ..threads import thread_count
 from ..training import AdditiveRows, AdditiveSettings, Intercept, encode
 from .choices import JOINT_LOSSES, Asked, Choice, choose
 from .importances import importances
-from .joint_fit import Interactions, JointModel, JointSettings, checked_interactions, is_none, solve_results
+from .joint_fit import Interactions, JointSettings, checked_interactions, is_none, solve_results
 from .joint_fit import fit as fit_jointly
 from .progress import FitProgress, logger, show_log
 from .solving import Solved, solve_all
@@ -128,7 +128,7 @@ class AdditiveBase(Solved[Matrix | EncodedData]):
         """Where the problems start, if they do not start anew; what a former fit has left is forgotten."""
         asked = getattr(self, "warm_start", False) and not self._is_smooth(choice, data)
         warm = WarmStart(self, data, choice) if asked else None
-        for name in ("_starts", "_last_step"):
+        for name in ("_starts", "_last_step", "feature_weights_"):
             self.__dict__.pop(name, None)
         return warm
 
@@ -155,6 +155,12 @@ class AdditiveBase(Solved[Matrix | EncodedData]):
         asked = Asked(kernel, self.scale, self.loss, C, is_joint=False, has_pairs=False, losses=self._auto_losses)
         return choose(asked, data, data.terms, thread_count(self.n_jobs))
 
+    @property
+    def _known_loss(self) -> str:
+        """The loss, as far as it is known without data: "auto" if it depends on these (choices.py)."""
+        depends = self.kernel == "auto" or not is_none(self._interactions())
+        return self.loss if self.loss != "auto" or depends else self._auto_losses[1]
+
     def _keep_choice(self, choice: Choice) -> None:
         self.kernel_, self.scale_, self.loss_ = choice.kernel, choice.scale, choice.loss
         self.C_ = choice.C
@@ -179,8 +185,7 @@ class AdditiveBase(Solved[Matrix | EncodedData]):
         return is_joint
 
     def _fit_jointly(self, data: AnyTrainingData, rows: AdditiveRows, choice: Choice, seed: int) -> None:
-        name = ALL_PROBLEMS if data.n_problems > 1 else data.names[0]
-        progress = FitProgress(self, [name], self.max_iter, int(self.verbose))
+        progress = FitProgress(self, [self._name_of_all(data)], self.max_iter, int(self.verbose))
         watch = progress.problem(0)
         by_evidence = choice.C is None
         C = data.first_cost if choice.C is None else choice.C
@@ -201,16 +206,19 @@ class AdditiveBase(Solved[Matrix | EncodedData]):
         watch.end(results[0])
         progress.end(self.tol)
         self._keep(data.in_units(results), rows, data.pairs_in_units(model.pairs), model.pair_spreads)
-        self._keep_joint(model)
+        self._keep_as_one()
+        self.feature_weights_ = model.column_weights
         self.C_ = model.C if by_evidence else choice.C
 
-    def _keep_joint(self, model: JointModel) -> None:
-        """How the one problem ended, and the weights by evidence."""
+    def _name_of_all(self, data: AnyTrainingData) -> str:
+        return ALL_PROBLEMS if data.n_problems > 1 else data.names[0]
+
+    def _keep_as_one(self) -> None:
+        """How the one problem of all ended."""
         for name in ("n_iter_", "objective_", "dual_gap_"):
             setattr(self, name, getattr(self, name)[:1])
         self.history_ = self.history_[:1]
         self.solver_ = "joint"
-        self.feature_weights_ = model.column_weights
 
     def _rows(self, data: AnyTrainingData, choice: Choice, seed: int) -> AdditiveRows:
         """The rows, encoded."""
