@@ -134,7 +134,7 @@ def is_same(model, expected):
 
 
 def test_a_refused_fit_changes_nothing():
-    model = AdditiveSVC().fit(OLD, OLD_Y)
+    model = AdditiveSVC("chi2", scale="max").fit(OLD, OLD_Y)
     before = dict(vars(model))
     with pytest.raises(ValueError, match="Negative values"):
         model.fit(-NEW, NEW_Y)
