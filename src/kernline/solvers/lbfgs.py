@@ -33,6 +33,7 @@ _MEMORY = 20  # steps that L-BFGS remembers
 _MOST_ROWS, _LEAST_ROWS = 4000, 1000  # in the sample
 _FLOPS = 1.5e10  # for one approximate Hessian, about half a second
 _LARGEST_BLOCK = 1500
+_SMALL_BLOCK = 128
 _MOST_UNKNOWNS = 50_000  # with more, no Hessian is formed
 _HALVINGS = 30
 # Σβ may be this share of Σc at the end.
@@ -237,6 +238,7 @@ class SampledHessian:
     coupling: Array  # (size of the first block, n_problems): A between it and the intercept
     intercept: Array  # (n_problems,): of the intercept
     factors: list[list[tuple[Array, bool]]] = field(default_factory=list)
+    inverses: list[Array | None] = field(default_factory=list)  # of small blocks: one product for all classes
     borders: Array = field(default_factory=lambda: np.zeros(0))  # H⁻¹ of the first block times its coupling
     pivots: Array = field(default_factory=lambda: np.zeros(0))  # of the intercept, given the first block
 
@@ -264,18 +266,21 @@ class SampledHessian:
 
     def factored(self, root: Array) -> SampledHessian:
         """With the Cholesky factors for √v of every unknown."""
-        factors = []
+        factors, inverses = [], []
         for block, gram in zip(self.blocks, self.grams, strict=True):
             scale = np.outer(root[block], root[block])
             shared = gram.strides[0] == 0
             found = [cho_factor(_with_identity(A * scale), lower=True) for A in gram[: 1 if shared else None]]
             factors.append(found * len(gram) if shared else found)
+            small = len(gram) > 1 and scale.shape[0] <= _SMALL_BLOCK
+            inverses.append(np.stack([_inverse(factor) for factor, _ in factors[-1]]) if small else None)
+        made = replace(self, factors=factors, inverses=inverses)
         if not self.coupling.size:
-            return replace(self, factors=factors, borders=np.zeros((self.first.stop, 1)), pivots=self.intercept)
+            return replace(made, borders=np.zeros((self.first.stop, 1)), pivots=self.intercept)
         coupling = self.coupling * root[self.first][:, None]
         borders = np.column_stack([cho_solve(factor, c) for factor, c in zip(factors[0], coupling.T, strict=True)])
         pivots = np.maximum(self.intercept - (coupling * borders).sum(axis=0), 1e-3 * self.intercept)
-        return replace(self, factors=factors, borders=borders, pivots=pivots)
+        return replace(made, borders=borders, pivots=pivots)
 
     @property
     def first(self) -> slice:
@@ -285,7 +290,10 @@ class SampledHessian:
     def solve(self, q: Array) -> Array:
         """H⁻¹ q, without what couples blocks. The intercept is coupled with the first block."""
         out = np.empty_like(q)
-        for block, factors in zip(self.blocks, self.factors, strict=True):
+        for block, factors, inverse in zip(self.blocks, self.factors, self.inverses, strict=True):
+            if inverse is not None:
+                out[block] = np.matmul(inverse, q[block].T[:, :, None])[:, :, 0].T
+                continue
             for p, factor in enumerate(factors):
                 out[block, p] = cho_solve(factor, q[block, p], check_finite=False)
         out[-1] = (q[-1] - (self.borders * q[self.first]).sum(axis=0)) / self.pivots
@@ -305,8 +313,7 @@ class SampledHessian:
             inside = np.flatnonzero((ends > block.start) & (ends <= block.stop))
             starts = ends[inside] - sizes[inside] - block.start
             for factor, _ in factors:
-                inverse, _ = lapack.dpotri(factor, lower=True)
-                traces[inside] += np.add.reduceat(np.diag(inverse), starts)
+                traces[inside] += np.add.reduceat(np.diag(_inverse(factor)), starts)
         return traces
 
 
@@ -330,6 +337,13 @@ def _weighted_grams(X: NDArray[np.float32], weight: Array) -> Array:
         scaled = X * np.sqrt(column)[:, None].astype(np.float32)
         grams.append((scaled.T @ scaled).astype(np.float64))
     return np.broadcast_to(np.stack(grams), (weight.shape[1], X.shape[1], X.shape[1]))
+
+
+def _inverse(factor: Array) -> Array:
+    """The inverse of L Lᵀ, given L in the lower half."""
+    lower, _ = lapack.dpotri(factor, lower=True)
+    lower = np.tril(lower)
+    return lower + np.tril(lower, -1).T
 
 
 def _with_identity(A: Array) -> Array:
