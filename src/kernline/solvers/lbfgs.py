@@ -35,7 +35,7 @@ _FLOPS = 1.5e10  # for one approximate Hessian, about half a second
 _LARGEST_BLOCK = 1500
 _SMALL_BLOCK = 128
 # Random vectors for traces, shared among classes; conjugate gradients for each, and the share of it that is left.
-_PROBES, _TRACE_STEPS, _TRACE_REDUCTION = 3, 25, 0.1
+_PROBES, _TRACE_STEPS, _TRACE_REDUCTION = 2, 40, 0.03
 _MOST_UNKNOWNS = 50_000  # with more, no Hessian is formed
 _HALVINGS = 30
 # Σβ may be this share of Σc at the end.
