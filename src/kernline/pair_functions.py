@@ -51,34 +51,63 @@ class PairFunction:
             raise ValueError("the table of a pair must hold finite values.")
 
 
+@dataclass(frozen=True)
+class StackedPairs:
+    """The tables of several pairs one after another, as sums and exporters read them.
+
+    `axes` are the columns and axes in use, each once, `sides` which two of them a pair has. The values at places (i, j)
+    of a pair are the row first + i · width + j of `values`.
+    """
+
+    axes: list[tuple[int, PairAxis]]
+    sides: Indices  # (n_pairs, 2)
+    first: NDArray[np.int32]
+    widths: NDArray[np.int32]
+    values: Array  # (n_cells, n_problems)
+
+    @classmethod
+    def of(cls, pairs: Sequence[PairFunction]) -> StackedPairs:
+        """Stack them."""
+        axes, sides = _distinct_axes(pairs)
+        n_cells = np.array([pair.values.shape[0] * pair.values.shape[1] for pair in pairs])
+        return cls(
+            axes=axes,
+            sides=sides,
+            first=(np.cumsum(n_cells) - n_cells).astype(np.int32),
+            widths=np.array([pair.values.shape[1] for pair in pairs], dtype=np.int32),
+            values=np.concatenate([pair.values.reshape(-1, pair.values.shape[2]) for pair in pairs]),
+        )
+
+    @property
+    def columns(self) -> list[int]:
+        """The column of each axis."""
+        return [column for column, _ in self.axes]
+
+
 def sum_of_pairs(pairs: Sequence[PairFunction], X: Matrix) -> Array:
     """Σ f_ab of every row of X, (n_rows, n_problems).
 
     A row of a sparse matrix has the four bilinear weights of every table; its product with the values of all tables is
     the sum. Blocks of rows bound the memory, and the place of a value is found once for all tables of its axis.
     """
-    axes, sides = _distinct_axes(pairs)
-    values = np.concatenate([pair.values.reshape(-1, pair.values.shape[2]) for pair in pairs])
-    n_cells = np.array([pair.values.shape[0] * pair.values.shape[1] for pair in pairs])
-    widths = np.array([pair.values.shape[1] for pair in pairs], dtype=np.int32)
-    first = (np.cumsum(n_cells) - n_cells).astype(np.int32)
+    stacked = StackedPairs.of(pairs)
+    widths, values = stacked.widths, stacked.values
     corners = np.stack([np.zeros_like(widths), np.ones_like(widths), widths, widths + 1], axis=1)
     out = np.empty((X.shape[0], values.shape[1]))
-    step = max(1, _WEIGHTS // (4 * len(pairs)))
+    per_row = 4 * len(pairs)
+    step = max(1, _WEIGHTS // per_row)
     for begin in range(0, X.shape[0], step):
         rows = slice(begin, begin + step)
-        low, share = _places(axes, column_values(X[rows], [column for column, _ in axes]))
-        (a, b), (wa, wb) = (low[:, side] for side in sides.T), (share[:, side] for side in sides.T)
+        low, share = _places(stacked.axes, column_values(X[rows], stacked.columns))
+        (a, b), (wa, wb) = ([part[:, side] for side in stacked.sides.T] for part in (low, share))
         weights = np.stack([(1.0 - wa) * (1.0 - wb), (1.0 - wa) * wb, wa * (1.0 - wb), wa * wb], axis=2)
-        cells = (first + a * widths + b)[:, :, None] + corners
-        row_start = np.arange(len(low) + 1, dtype=np.int32) * np.int32(4 * len(pairs))
-        matrix = csr_array((weights.ravel(), cells.ravel(), row_start), shape=(len(low), len(values)))
-        out[rows] = matrix @ values
+        cells = (stacked.first + a * widths + b)[:, :, None] + corners
+        row_start = np.arange(len(low) + 1, dtype=np.int32) * np.int32(per_row)
+        out[rows] = csr_array((weights.ravel(), cells.ravel(), row_start), shape=(len(low), len(values))) @ values
     return out
 
 
 def _distinct_axes(pairs: Sequence[PairFunction]) -> tuple[list[tuple[int, PairAxis]], Indices]:
-    """The columns and axes in use, and which of these are the two of each pair."""
     number: dict[tuple[object, ...], int] = {}
     axes: list[tuple[int, PairAxis]] = []
     sides = np.empty((len(pairs), 2), dtype=np.int64)
