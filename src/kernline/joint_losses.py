@@ -22,7 +22,9 @@ from .losses import Loss
 class JointLoss(Protocol):
     """A smooth convex loss of the values F of all rows, each with its cost c_i."""
 
-    cost: Array  # c_i
+    @property
+    def cost(self) -> Array:
+        """c_i."""
 
     @property
     def n_problems(self) -> int:

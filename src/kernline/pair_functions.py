@@ -156,10 +156,7 @@ def purified(table: Array, weight: Array, is_number: tuple[bool, bool]) -> Purif
         if largest <= _SMALL * max(float(np.abs(table).max(initial=0.0)), 1e-300):
             break
     # The curve of a number is zero at its first knot: what it would have there goes to the constant.
-    bases = [
-        effect[0].copy() if number else np.zeros(table.shape[2])
-        for effect, number in zip(effects, is_number, strict=True)
-    ]
+    bases = [effect[0] * number for effect, number in zip(effects, is_number, strict=True)]
     a, b = (effect - base for effect, base in zip(effects, bases, strict=True))
     constant = bases[0] + bases[1]
     values = np.empty((table.shape[0] + 1, table.shape[1] + 1, table.shape[2]))

@@ -124,11 +124,12 @@ class ShapeFunctions:
 
         X may also be rows that the model's encoder has encoded, unless there are pairs.
         """
-        if self.pairs and isinstance(X, EncodedData):
-            raise ValueError("decision: a model with pairs of features takes values, not codes.")
         out = self._sum_of_curves(X, n_threads)
-        if self.pairs and not isinstance(X, EncodedData):
-            out += sum_of_pairs(self.pairs, X)
+        if not self.pairs:
+            return out
+        if isinstance(X, EncodedData):
+            raise ValueError("decision: a model with pairs of features takes values, not codes.")
+        out += sum_of_pairs(self.pairs, X)
         return out
 
     def _sum_of_curves(self, X: Matrix | EncodedData, n_threads: int) -> Array:

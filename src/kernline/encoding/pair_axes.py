@@ -2,7 +2,8 @@
 
 An axis of a number has some of the knots of the column's curve, so that what a table says of one column alone can be
 moved into its curve exactly (pair_functions.py): each of its values if they are few, else eight. An axis of a category
-has its most frequent levels. The last place of every axis is for all else: gaps, other levels, and levels not seen before.
+has its most frequent levels. The last place of every axis is for all else: gaps, other levels, and levels that the
+training data does not hold.
 """
 
 from __future__ import annotations

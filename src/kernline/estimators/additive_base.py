@@ -181,7 +181,7 @@ class AdditiveBase(Solved[Matrix | EncodedData]):
         progress = FitProgress(self, [name], self.max_iter, int(self.verbose))
         watch = progress.problem(0)
         by_evidence = choice.C is None
-        C = data.first_cost if by_evidence else choice.C
+        C = data.first_cost if choice.C is None else choice.C
         loss = data.joint_loss(costs(C, data.weights))
         settings = JointSettings(
             tol=self.tol,

@@ -80,8 +80,10 @@ def _choice(model: AdditiveSVC, data: Labelled[Matrix], *, first: bool) -> Choic
         choice = model._choice_apart(data, model.C)
         model._keep_choice(choice)
         return choice
-    kernel, loss = getattr(model, "kernel_", model.kernel), getattr(model, "loss_", model.loss)
-    return Choice(kernel, getattr(model, "scale_", model.scale), loss, getattr(model, "C_", model.C), "as before")
+    # A model of a file of an earlier version has no such attributes, and no "auto".
+    names = ("kernel", "scale", "loss", "C")
+    kernel, scale, loss, C = (getattr(model, f"{name}_", getattr(model, name)) for name in names)
+    return Choice(kernel, scale, loss, C, "as before")
 
 
 def _rows(model: AdditiveSVC, data: Labelled[Matrix], choice: Choice, seed: int, *, first: bool) -> AdditiveRows:

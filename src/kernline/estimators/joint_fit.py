@@ -1,11 +1,10 @@
-"""The fit of all problems at once: softmax, two classes with log loss, or regression; with pairs, weights by evidence."""
+"""The fit of all problems at once: softmax, two classes with log loss, or regression; with pairs, and by evidence."""
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from numbers import Integral
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,9 +25,11 @@ from ..training import AdditiveRows
 from ..validation import Names
 from .progress import ProblemProgress
 
-# Rounds of evidence, and the weight of a pair before them: a table has more unknowns than a curve, and needs more proof.
+# Rounds of evidence, and the weight of a pair before them: a table has more unknowns than a curve.
 _ROUNDS = 2
 _PAIR_WEIGHT = 0.3
+# How much less precise the fit is at which pairs are chosen.
+_LOOSER = 10.0
 # interactions="auto": so many pairs at most, and one for so many rows.
 _MOST_PAIRS, _ROWS_A_PAIR = 60, 100
 
@@ -47,7 +48,7 @@ class JointSettings:
     by_evidence: bool
     prior_scale: float
     has_intercept: bool
-    interactions: Interactions
+    interactions: int | str | list[tuple[int, int]]
     recost: evidence.Recost | None = None
 
 
@@ -67,21 +68,23 @@ class JointModel:
 def is_none(interactions: Interactions) -> bool:
     """Whether no pairs are asked for."""
     return not isinstance(interactions, str) and (
-        interactions == 0 if isinstance(interactions, Integral) else len(interactions) == 0  # type: ignore[arg-type]
+        interactions == 0 if isinstance(interactions, int | np.integer) else len(interactions) == 0
     )
 
 
-def checked_interactions(interactions: Interactions, names: Names, rows: AdditiveRows) -> Interactions:
+def checked_interactions(
+    interactions: Interactions, names: Names, rows: AdditiveRows
+) -> int | str | list[tuple[int, int]]:
     """Pairs as numbers of columns; a pair of a column with itself, twice the same, or of no such column is refused."""
     if isinstance(interactions, str):
         return interactions
-    if isinstance(interactions, Integral):
+    if isinstance(interactions, int | np.integer):
         return int(interactions)
     known = {str(name): j for j, name in enumerate(names.columns)} if names.columns is not None else {}
     pairs: list[tuple[int, int]] = []
     for given in interactions:
         pair = tuple(known.get(one, one) if isinstance(one, str) else one for one in given)
-        inside = all(isinstance(j, Integral) and 0 <= j < rows.encoder.n_features for j in pair)
+        inside = all(isinstance(j, int | np.integer) and 0 <= j < rows.encoder.n_features for j in pair)
         if len(pair) != 2 or not inside or pair[0] == pair[1]:
             raise ValueError(
                 f"interactions: {tuple(given)!r} is not a pair of two different columns. Pass pairs of names or of "
@@ -119,36 +122,30 @@ def fit(rows: AdditiveRows, loss: JointLoss, settings: JointSettings, watch: Pro
     interrupted = threading.Event()
     levels = _level_groups(rows)
     basis = Basis(rows.data, rows.pair, rows.scales, levels, None, settings.n_threads, interrupted)
-    problem = JointProblem(
-        basis,
-        loss,
-        np.ones(basis.sizes.size),
-        settings.has_intercept,
-        0.0 if rows.free_intercept else rows.intercept_square,
+    square = 0.0 if rows.free_intercept else rows.intercept_square
+    problem = JointProblem(basis, loss, np.ones(basis.sizes.size), settings.has_intercept, square)
+    solver = evidence.Evidence(
+        tol=settings.tol,
+        max_iter=settings.max_iter,
+        rounds=_ROUNDS if settings.by_evidence else 0,
+        prior_scale=settings.prior_scale,
+        recost=settings.recost if settings.by_evidence else None,
+        seed=settings.seed,
     )
-    options = {
-        "tol": settings.tol,
-        "max_iter": settings.max_iter,
-        "on_report": watch,
-        "prior_scale": settings.prior_scale,
-        "recost": settings.recost if settings.by_evidence else None,
-        "seed": settings.seed,
-    }
-    rounds = _ROUNDS if settings.by_evidence else 0
     columns, chosen = _candidates(rows, settings.interactions)
     if chosen is None:
-        problem, result = evidence.solve(problem, rounds=rounds, **options)
+        problem, result = solver.solve(problem, watch)
         return _model(rows, problem, result, [], len(result.history))
-    problem, result = evidence.solve(problem, rounds=rounds, **options | {"tol": 10.0 * settings.tol})
+    problem, result = replace(solver, tol=_LOOSER * settings.tol).solve(problem, watch)
     n_iter = len(result.history)
     codes = place_codes(columns, rows.data)
     steps = np.array([STEPS if one.axis.is_number else 1 for one in columns], dtype=np.uint8)
     if isinstance(chosen, int):
         chosen = best_pairs(codes, steps, problem.loss, result.point.F, chosen, settings.seed, settings.n_threads)
     if not result.stopped and len(chosen):
-        problem, result = _with_pairs(
-            problem, result, _pair_basis(columns, codes, steps, chosen, rows.scales), rounds, options
-        )
+        pairs = _pair_basis(columns, codes, steps, chosen, rows.scales)
+        joined, start = _with_pairs(problem, result, pairs)
+        problem, result = solver.solve(joined, watch, start)
         n_iter += len(result.history)
     return _model(rows, problem, result, columns, n_iter)
 
@@ -161,20 +158,20 @@ def _level_groups(rows: AdditiveRows) -> list[Indices]:
 
 
 def _candidates(
-    rows: AdditiveRows, interactions: Interactions
+    rows: AdditiveRows, interactions: int | str | list[tuple[int, int]]
 ) -> tuple[list[PairColumn], NDArray[np.int32] | int | None]:
     """The columns that pairs may use, and the pairs, or how many; None for none."""
     if isinstance(interactions, int) and interactions == 0:
         return [], None
     columns = pair_columns(rows.encoder, rows.pair.width, rows.data)
     possible = len(columns) * (len(columns) - 1) // 2
-    if interactions == "auto":
+    if isinstance(interactions, str):
         count = min(_MOST_PAIRS, rows.data.n_rows // _ROWS_A_PAIR, possible)
         return columns, count or None
     if isinstance(interactions, int):
         return columns, min(interactions, possible) or None
     number = {one.column: k for k, one in enumerate(columns)}
-    usable = [(number[a], number[b]) for a, b in interactions if a in number and b in number]  # type: ignore[misc]
+    usable = [(number[a], number[b]) for a, b in interactions if a in number and b in number]
     return columns, np.array(usable, dtype=np.int32).reshape(-1, 2) if usable else None
 
 
@@ -197,17 +194,13 @@ def _pair_basis(
     )
 
 
-def _with_pairs(
-    problem: JointProblem, result: JointResult, pairs: PairBasis, rounds: int, options: dict[str, object]
-) -> tuple[JointProblem, JointResult]:
-    """Continue with the pairs, whose tables begin at zero."""
+def _with_pairs(problem: JointProblem, result: JointResult, pairs: PairBasis) -> tuple[JointProblem, Array]:
+    """The problem with the pairs, and where it starts: at the fit without them."""
     basis = replace(problem.basis, pairs=pairs)
     weights = np.append(problem.group_weights, np.full(len(pairs.axes), _PAIR_WEIGHT))
-    start = np.concatenate(
-        [result.theta, np.zeros((int(pairs.sizes.sum()), result.theta.shape[1])), result.point.theta[-1:]]
-    )
-    joined = replace(problem, basis=basis, group_weights=weights)
-    return evidence.solve(joined, rounds=rounds, start=start, **options)  # type: ignore[arg-type]
+    tables = np.zeros((int(pairs.sizes.sum()), result.theta.shape[1]))
+    start = np.concatenate([result.theta, tables, result.point.theta[-1:]])
+    return replace(problem, basis=basis, group_weights=weights), start
 
 
 def _model(
@@ -225,9 +218,8 @@ def _model(
             for side, effect in zip(sides, split.effects, strict=True):
                 _add_effect(W, rows, side, effect)
             intercepts += split.constant
-            tables.append(
-                PairFunction((sides[0].column, sides[1].column), (sides[0].axis, sides[1].axis), split.values)
-            )
+            axes = sides[0].axis, sides[1].axis
+            tables.append(PairFunction((sides[0].column, sides[1].column), axes, split.values))
     return JointModel(
         W, intercepts, tuple(tables), _column_weights(rows, problem), result, n_iter, float(problem.loss.cost.mean())
     )
@@ -243,7 +235,8 @@ def _joint_share(pairs: PairBasis, a: int, b: int, cost: Array) -> Array:
     known = (places[0] >= 0) & (places[1] >= 0)
     sizes = int(pairs.n_points[a]), int(pairs.n_points[b])
     cell = places[0][known] * sizes[1] + places[1][known]
-    return np.bincount(cell, cost[known], sizes[0] * sizes[1]).reshape(sizes)
+    share = np.bincount(cell, cost[known], sizes[0] * sizes[1])
+    return share.reshape(sizes).astype(np.float64)
 
 
 def _add_effect(W: Floats, rows: AdditiveRows, side: PairColumn, effect: Array) -> None:

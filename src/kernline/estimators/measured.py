@@ -124,11 +124,16 @@ class Measured(TrainingData[RowsT]):
 
     def joint_loss(self, cost: Array) -> JointLoss:
         """The squared errors of all outputs, for t."""
-        return Separate(SquaredError(), np.column_stack(self.targets), cost)
+        return Separate(SquaredError(), self._t, cost)
+
+    @property
+    def _t(self) -> Array:
+        """The targets of all outputs, (n_rows, n_outputs)."""
+        return np.column_stack([targets[:] for targets in self.targets])
 
     def recosted(self, F: Array, determined: float) -> JointLoss:
         """With c = w / 2σ², where σ² is the mean square of the errors."""
-        squares = np.square(np.column_stack(self.targets) - F).mean(axis=1)
+        squares = np.square(self._t - F).mean(axis=1)
         left = max(float(self.weights.sum()) - determined, 0.05 * float(self.weights.sum()))
         variance = float(np.clip(self.weights @ squares / left, _LEAST_NOISE, 1.0))
         return self.joint_loss(0.5 / variance * self.weights)

@@ -9,6 +9,7 @@ from sklearn.base import BaseEstimator
 from .. import validation
 from ..array_types import Labels, Matrix, MatrixLike
 from ..class_signs import ClassWeight, one_against_rest, row_weights
+from ..encoding import Columns, TermSpec
 from ..table_input import TableRules
 from .labelled import Labelled
 
@@ -41,7 +42,8 @@ def next_batch(
             "class_weight='balanced' needs all labels together, and partial_fit sees them in parts. Pass a dict: "
             "sklearn.utils.class_weight.compute_class_weight('balanced', ...) on a sample gives its values."
         )
-    terms, columns = (), None
+    terms: tuple[TermSpec, ...] = ()
+    columns: Columns | None = None
     if rules is None:
         rows, labels, weight = validation.check_training_data(estimator, X, y, sample_weight, reset=first)
     elif first:

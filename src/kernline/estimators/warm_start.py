@@ -33,8 +33,8 @@ class WarmStart:
         self.kept: dict[int, Start] = {}
         self.former: dict[int, Start] = {}
         self.values: Array | None = None
-        classes = getattr(data, "classes", None)
-        if not hasattr(model, "shapes_") or not np.array_equal(getattr(model, "classes_", None), classes):
+        classes, former = getattr(data, "classes", ()), getattr(model, "classes_", ())
+        if not hasattr(model, "shapes_") or not np.array_equal(former, classes):
             return
         n_before, starts = getattr(model, "_starts", (0, {}))
         if n_before == self.n_rows and len(starts) == data.n_problems:

@@ -1,9 +1,9 @@
 """The features of a joint problem: f(x) = b + Σ_g φ_g(x)·θ_g, in a basis in which the kernel's norm is ‖θ‖².
 
 A group g is what one weight v_g of the penalty belongs to: the curve of a number, the levels of a category, or the
-table of a pair of columns. With the kernel's matrix on the slots G = L Lᵀ, a number has W_j = √(s_j v_g) L θ_g; a level,
-whose only cell is u = 1, has one unknown, W_j = √(s_j v_g) Gφ(1) / √(φ(1)ᵀGφ(1)) θ. No matrix of the rows' features is
-formed but for a sample of rows: all else are products in the core.
+table of a pair of columns. With the kernel's matrix on the slots G = L Lᵀ, a number has W_j = √(s_j v_g) L θ_g; a
+level, whose only cell is u = 1, has one unknown, W_j = √(s_j v_g) Gφ(1) / √(φ(1)ᵀGφ(1)) θ. No matrix of the rows'
+features is formed but for a sample of rows: all else are products in the core.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -71,6 +72,7 @@ class Basis:
 
     @property
     def n_curve_unknowns(self) -> int:
+        """Unknowns of curves."""
         return self.curves.size * self.root.shape[1]
 
     @property
@@ -106,7 +108,7 @@ class Basis:
         """Σ_i φ_g(x_i) r_i of every group and problem, shaped as θ."""
         n_problems = r.shape[1]
         shape = (n_problems, self.data.n_columns, self.pair.width)
-        slots = np.zeros(empty_slots(shape).shape)
+        slots: Array = np.zeros_like(empty_slots(shape), dtype=np.float64)
         table = native_table(self.pair.read)
         r32 = np.zeros((r.shape[0], slots.shape[1]), dtype=np.float32)
         r32[:, :n_problems] = r
@@ -150,7 +152,7 @@ class Basis:
     def _is_sparse(self) -> bool:
         return not self.data.is_dense
 
-    def _cells(self, rows: Indices):  # type: ignore[no-untyped-def]
+    def _cells(self, rows: Indices) -> Any:
         some = self.data[rows]
         return some.to_csr().tocsc() if self._is_sparse else some.cells
 

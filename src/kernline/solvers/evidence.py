@@ -1,7 +1,7 @@
 """The weight of each group from the data itself, by maximum evidence: no cross-validation.
 
-A penalised fit is the mode of a posterior: θ_g has a normal prior, and W_g the covariance τ v_g s_j G, where τ is C for a
-loss that is a negative log-likelihood as it is (log, softmax), and 1 for the squared error, whose C is 1 / (2σ²). By
+A penalised fit is the mode of a posterior: θ_g has a normal prior, and W_g the covariance τ v_g s_j G, where τ is C for
+a loss that is a negative log-likelihood as it is (log, softmax), and 1 for the squared error, whose C is 1 / 2σ². By
 Laplace's approximation at the fit, γ_g = size_g − tr((H⁻¹)_gg) of the unknowns of a group are determined by the data,
 and the evidence is highest where v_g = v_g ‖η_g‖² / γ_g with η = θ / √τ (MacKay, Neural Computation 1992). A few
 observations of v = 1 are added to every group, which keeps groups of few unknowns, and tables of few rows, near the
@@ -15,7 +15,7 @@ Two rounds, each beginning at the last fit, are enough: a third moves accuracies
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -32,44 +32,55 @@ _LOOSER = 10.0  # how much less precise the fits before the last are
 Recost = Callable[[Array, float], JointLoss]
 
 
-def solve(
-    problem: JointProblem,
-    *,
-    tol: float,
-    max_iter: int,
-    on_report: OnReport,
-    rounds: int = 0,
-    prior_scale: float = 1.0,
-    recost: Recost | None = None,
-    seed: int = 0,
-    start: Array | None = None,
-) -> tuple[JointProblem, JointResult]:
-    """Solve a problem; with `rounds` of evidence, also its group weights, and its noise if `recost` is given.
+@dataclass(frozen=True)
+class Evidence:
+    """Solves a problem; with `rounds` of evidence, also for its group weights, and for its noise if `recost` is given.
 
-    `prior_scale` is τ, `start` a θ scaled by √v to begin with, with the intercept as its last row.
+    `prior_scale` is τ.
     """
-    history: list[EpochReport] = []
-    theta = None
-    if start is not None:
-        theta = start / np.append(problem.root_weights, 1.0)[:, None]
-    for round_ in range(rounds + 1):
-        last = round_ == rounds
-        joint = Joint(problem, seed)
+
+    tol: float
+    max_iter: int
+    rounds: int = 0
+    prior_scale: float = 1.0
+    recost: Recost | None = None
+    seed: int = 0
+
+    def solve(
+        self, problem: JointProblem, on_report: OnReport, start: Array | None = None
+    ) -> tuple[JointProblem, JointResult]:
+        """Return the problem with its final weights, and its solution.
+
+        `start` is a θ scaled by √v to begin with, with the intercept as its last row.
+        """
+        history: list[EpochReport] = []
+        theta = None if start is None else start / np.append(problem.root_weights, 1.0)[:, None]
+        joint = Joint(problem, self.seed)
         point = joint.start(theta)
         sampled = SampledHessian.of(joint, point.F)
-        hessian = None if sampled is None else sampled.factored(problem.root_weights)
-        result = joint.run(point, hessian, tol if last else _LOOSER * tol, max_iter, on_report, history)
-        if last or result.stopped:
-            break
-        sampled = SampledHessian.of(joint, result.point.F)
-        if sampled is None:
-            continue
-        updated, determined = _updated(problem, result, sampled.factored(problem.root_weights), prior_scale)
-        if recost is not None:
-            updated = replace(updated, loss=recost(result.point.F, determined))
-        theta = result.point.theta * np.append(problem.root_weights / updated.root_weights, 1.0)[:, None]
-        problem = updated
-    return problem, result
+        for round_ in range(self.rounds + 1):
+            is_last = round_ == self.rounds
+            hessian = None if sampled is None else sampled.factored(problem.root_weights)
+            tol = self.tol if is_last else _LOOSER * self.tol
+            result = joint.run(point, hessian, tol, self.max_iter, on_report, history)
+            if is_last or result.stopped:
+                break
+            # The values do not change with the weights, so the next round begins with the same Hessian.
+            sampled = SampledHessian.of(joint, result.point.F)
+            if sampled is not None:
+                problem, theta = self._next(problem, result, sampled)
+                joint = Joint(problem, self.seed)
+                point = joint.start(theta)
+            else:
+                point = result.point
+        return problem, result
+
+    def _next(self, problem: JointProblem, result: JointResult, sampled: SampledHessian) -> tuple[JointProblem, Array]:
+        """The problem with the weights, and the noise, that the evidence asks for, and the last fit as its start."""
+        updated, determined = _updated(problem, result, sampled.factored(problem.root_weights), self.prior_scale)
+        if self.recost is not None:
+            updated = replace(updated, loss=self.recost(result.point.F, determined))
+        return updated, result.point.theta * np.append(problem.root_weights / updated.root_weights, 1.0)[:, None]
 
 
 def _updated(

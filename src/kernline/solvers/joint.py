@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve, lapack  # type: ignore[attr-defined]
+from scipy.linalg import cho_factor, cho_solve, lapack
 
 from ..array_types import Array, Indices
 from ..joint_losses import JointLoss
@@ -160,15 +160,17 @@ class Joint:
         squares = float((theta[:-1] ** 2).sum() + self.penalty * (theta[-1] ** 2).sum())
         return 0.5 * squares + self.loss.value(F)
 
-    def _evaluated(self, point: Point) -> Point:
-        """The point with its objective and gradient."""
+    def _evaluated(self, point: Point, objective: float | None = None) -> Point:
+        """The point with its gradient, and its objective unless it is known."""
         r = self.loss.gradient(point.F)
         gradient = point.theta.copy()
         gradient[:-1] += self.root * self.basis.sums(r)
         gradient[-1] *= self.penalty
         if self.problem.has_intercept:
             gradient[-1] += self.bias * r.sum(axis=0)
-        return Point(point.theta, point.F, self._objective(point.theta, point.F), gradient)
+        if objective is None:
+            objective = self._objective(point.theta, point.F)
+        return Point(point.theta, point.F, objective, gradient)
 
     def _with_best_intercept(self, point: Point) -> Point:
         """The point with a free intercept such that Σβ is almost zero: the certificate needs it."""
@@ -216,8 +218,9 @@ class Joint:
         step = 1.0
         for _ in range(_HALVINGS):
             theta, F = point.theta + step * towards, point.F + step * change
-            if self._objective(theta, F) <= point.objective + 1e-4 * step * slope:
-                return self._evaluated(Point(theta, F))
+            objective = self._objective(theta, F)
+            if objective <= point.objective + 1e-4 * step * slope:
+                return self._evaluated(Point(theta, F), objective)
             step *= 0.5
         return None
 
@@ -253,7 +256,7 @@ class SampledHessian:
         grams, coupling = [], np.zeros((0, loss.n_problems))
         for block in blocks:
             X = basis.features(rows, block)
-            grams.append(np.stack([_weighted_gram(X, column) for column in weight.T]))
+            grams.append(_weighted_grams(X, weight))
             if block.start == 0 and joint.problem.has_intercept:
                 coupling = joint.bias * (X.T @ weight)
         intercept = joint.penalty + joint.problem.has_intercept * joint.bias**2 * weight.sum(axis=0)
@@ -263,8 +266,10 @@ class SampledHessian:
         """With the Cholesky factors for √v of every unknown."""
         factors = []
         for block, gram in zip(self.blocks, self.grams, strict=True):
-            scale = root[block]
-            factors.append([cho_factor(_with_identity(A * np.outer(scale, scale)), lower=True) for A in gram])
+            scale = np.outer(root[block], root[block])
+            shared = gram.strides[0] == 0
+            found = [cho_factor(_with_identity(A * scale), lower=True) for A in gram[: 1 if shared else None]]
+            factors.append(found * len(gram) if shared else found)
         if not self.coupling.size:
             return replace(self, factors=factors, borders=np.zeros((self.first.stop, 1)), pivots=self.intercept)
         coupling = self.coupling * root[self.first][:, None]
@@ -286,6 +291,11 @@ class SampledHessian:
         out[-1] = (q[-1] - (self.borders * q[self.first]).sum(axis=0)) / self.pivots
         out[self.first] -= self.borders * out[-1]
         return out
+
+    @property
+    def log_determinant(self) -> float:
+        """Log det H, summed over classes. Without what couples blocks, it is too large rather than too small."""
+        return sum(2.0 * float(np.log(np.diag(L)).sum()) for block in self.factors for L, _ in block)
 
     def traces(self, sizes: Indices) -> Array:
         """tr((H⁻¹)_gg) of every group, summed over classes."""
@@ -311,10 +321,15 @@ def _blocks(sizes: Indices, largest: int) -> list[slice]:
     return [*blocks, slice(begin, end)] if end > begin else blocks
 
 
-def _weighted_gram(X: NDArray[np.float32], weight: Array) -> Array:
-    """Xᵀ diag(weight) X."""
-    scaled = X * np.sqrt(weight)[:, None].astype(np.float32)
-    return (scaled.T @ scaled).astype(np.float64)
+def _weighted_grams(X: NDArray[np.float32], weight: Array) -> Array:
+    """Xᵀ diag(w) X for every column w of `weight`; one for all where they are equal, as at f = 0."""
+    first = weight[:, :1]
+    shared = bool(np.allclose(weight, first, rtol=1e-6, atol=0.0))
+    grams = []
+    for column in weight.T[: 1 if shared else None]:
+        scaled = X * np.sqrt(column)[:, None].astype(np.float32)
+        grams.append((scaled.T @ scaled).astype(np.float64))
+    return np.broadcast_to(np.stack(grams), (weight.shape[1], X.shape[1], X.shape[1]))
 
 
 def _with_identity(A: Array) -> Array:

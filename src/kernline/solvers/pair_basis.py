@@ -1,7 +1,7 @@
 """Tables of pairs of columns in a joint problem: bilinear between the points of two axes, with the kernel M ⊗ M.
 
-The points of a number are at equal steps of its rank, u = 0, 1/7, …, 1, with the kernel min(u, v) of the curves, so that
-a table is zero where either value is the lowest: what depends on one column alone is left to its curve. The points of a
+The points of a number are some knots of its curve, taken as equally far apart, with the kernel min(u, v), so that a
+table is zero where either value is the lowest: what depends on one column alone is left to its curve. The points of a
 category are its levels, each independent of the others. W = L_a Θ L_bᵀ, with the norm ‖Θ‖².
 """
 
