@@ -98,8 +98,9 @@ def _version(described: dict[str, JSON]) -> tuple[int, int]:
     major, minor = int(version[1]), int(version[2])
     if major not in _LATEST:
         remedy = "Update kernline" if major > max(_LATEST) else "Load and save it with a version of kernline in between"
+        *known, last = (f"{version}.x" for version in sorted(_LATEST))
         raise _UnknownVersionError(
             f"a model file of format {major}.{minor}, written by kernline {described['kernline']!s:.20}; this one "
-            f"reads {' and '.join(f'{known}.x' for known in sorted(_LATEST))}. {remedy}."
+            f"reads {', '.join(known)} and {last}. {remedy}."
         )
     return major, minor
