@@ -5,7 +5,7 @@
 | softmax | log Σ_k exp f_k − f_y | P_k (1 − P_k) |
 | separate | Σ_k ℓ_k(t_k, f_k), a smooth loss of losses.py | ℓ″ |
 
-Both are smooth, so that β = −c ∇ℓ is a dual point without further work (solvers/joint.py).
+Both are smooth, so that β = −c ∇ℓ is a dual point without further work (solvers/lbfgs.py).
 """
 
 from __future__ import annotations

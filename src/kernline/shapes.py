@@ -124,7 +124,7 @@ class ShapeFunctions:
 
         X may also be rows that the model's encoder has encoded, unless there are pairs.
         """
-        out = self._sum_of_curves(X, n_threads)
+        out = self.sum_of_curves(X, n_threads)
         if not self.pairs:
             return out
         if isinstance(X, EncodedData):
@@ -132,7 +132,8 @@ class ShapeFunctions:
         out += sum_of_pairs(self.pairs, X)
         return out
 
-    def _sum_of_curves(self, X: Matrix | EncodedData, n_threads: int) -> Array:
+    def sum_of_curves(self, X: Matrix | EncodedData, n_threads: int = 1) -> Array:
+        """As `decision`, without the tables of pairs."""
         slots, intercepts = self._slots, np.ascontiguousarray(self.intercepts, dtype=np.float64)
         if isinstance(X, EncodedData):
             payload = self.encoder.payload

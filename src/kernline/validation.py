@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_array, check_consistent_length, column_or_1d
-from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import assert_all_finite, validate_data
 
 from .array_types import Array, Indices, Labels, Matrix, MatrixLike, is_sparse
@@ -82,13 +82,16 @@ def check_training_data(
     reset: bool = True,
     numbers: bool = False,
     allow_nan: bool = False,
+    indicator: bool = False,
 ) -> tuple[Matrix, Labels, Array | None]:
     """X (CSR or array), y and the weights; rows of weight zero are left out. Without `reset`, X is more of the same.
 
-    y are class labels, or `numbers` (see `check_numbers`). With `allow_nan`, NaN and infinity are left to the caller.
+    y are class labels, `numbers` (see `check_numbers`) or an `indicator` matrix of labels, dense or CSR. With
+    `allow_nan`, NaN and infinity are left to the caller.
     """
     options = {"reset": reset, "ensure_all_finite": not allow_nan}
-    rows, labels = (validated_with_numbers if numbers else validated_with_labels)(estimator, X, y, **options)
+    validate = validated_with_numbers if numbers else _with_indicator if indicator else validated_with_labels
+    rows, labels = validate(estimator, X, y, **options)
     weight, kept = _checked_weight(sample_weight, rows)
     return (rows, labels, weight) if kept is None else (rows[kept], labels[kept], weight)
 
@@ -111,11 +114,12 @@ def check_training_table(
     rules: TableRules,
     *,
     numbers: bool = False,
+    indicator: bool = False,
 ) -> TableRows:
     """As `check_training_data`, for a table that may have text and missing values."""
     table = read_training(X)
     rows, labels, weight = check_training_data(
-        estimator, table.matrix, y, sample_weight, numbers=numbers, allow_nan=True
+        estimator, table.matrix, y, sample_weight, numbers=numbers, indicator=indicator, allow_nan=True
     )
     if table.matrix is not X:
         keep_names(estimator, X)
@@ -306,9 +310,10 @@ def check_label_type(y: Labels) -> None:
 
 def _check_labels_present(y: ArrayLike | None) -> None:
     """Refuse missing labels, of which scikit-learn finds only NaN among numbers."""
-    values = getattr(y, "array", y)  # of a column of pandas
-    if not isinstance(getattr(values, "dtype", None), np.dtype) or values.dtype == object:  # type: ignore[union-attr]
-        n_missing = sum(map(is_missing, values)) if np.ndim(values) == 1 else 0  # type: ignore[arg-type]
+    dtype = getattr(y, "dtype", None)
+    if not isinstance(dtype, np.dtype) or dtype.kind == "O":  # lists, and columns of pandas with types of its own
+        values = np.asarray(y, dtype=object)
+        n_missing = sum(map(is_missing, values)) if values.ndim == 1 else 0
         if n_missing:
             raise ValueError(f"Input y contains NaN or None: {n_missing} labels are missing. Leave these rows out.")
 
@@ -319,6 +324,21 @@ def validated_with_numbers(
     """As `validated`, with numbers y, for regression."""
     rows, numbers = validate_data(estimator, _own_rows(estimator, X), y, multi_output=True, **_OPTIONS | options)
     return canonical(rows), check_numbers(estimator, numbers)
+
+
+def _with_indicator(
+    estimator: BaseEstimator, X: MatrixLike, y: ArrayLike | None, **options: object
+) -> tuple[Matrix, Labels]:
+    """As `validated`, with labels y as a matrix of zeros and ones."""
+    rows, labels = validate_data(estimator, _own_rows(estimator, X), y, multi_output=True, **_OPTIONS | options)
+    kind = type_of_target(labels, input_name="y")
+    if kind != "multilabel-indicator":
+        raise ValueError(
+            f"y has {labels.shape[1]} columns, and scikit-learn calls it {kind!r}. Several labels a row are a matrix "
+            "of zeros and ones, as of sklearn.preprocessing.MultiLabelBinarizer. Classes that exclude one another are "
+            "a vector."
+        )
+    return canonical(rows), labels
 
 
 def check_numbers(estimator: BaseEstimator, y: ArrayLike) -> Array:

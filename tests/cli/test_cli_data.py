@@ -92,7 +92,7 @@ class TestHeader:
         assert json.loads(run("inspect", "x.csv", "--header", "--json").stdout)["feature_names"] == ["1", "2", "3"]
         (folder / "y.csv").write_text("a,b\na,c\n")
         result = run("convert", "y.csv", "-", "--to", "csv", "--no-header", "--target", "1", "--columns", "0")
-        assert "y.csv:1: column '0' holds 'a'" in result.stderr
+        assert result.stdout.replace('"', "").splitlines()[1:] == ["a,b", "a,c"]
 
     def test_message_names_the_option(self, folder):
         (folder / "years.csv").write_text("id,2019,2020\n1,2,3\n")

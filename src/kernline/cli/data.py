@@ -24,7 +24,10 @@ _TABS = {"tab": "\t", "\\t": "\t"}  # a tab is hard to type in a shell
 
 
 class Rows(Protocol):
-    """An `io.Data` of values. With --multilabel, y is a list of tuples; without labels, None."""
+    """An `io.Data` of values, or of a `LevelTable`, which additive models take as X too.
+
+    With --multilabel, y is a list of tuples; without labels, None.
+    """
 
     X: Matrix
     y: Labels | LabelSets | None
@@ -90,6 +93,7 @@ class Reading:
             target=target,
             target_required=labels or options.target is not None,
             columns=columns,
+            categorical=self._text_columns(source, model),
             header="auto" if options.header is None else options.header,
             delimiter=_TABS.get(options.delimiter, options.delimiter) if options.delimiter is not None else None,
             multilabel=options.multilabel,
@@ -97,6 +101,15 @@ class Reading:
             on_error="skip" if options.skip_bad else "raise",
             n_jobs=options.threads,
         )
+
+    def _text_columns(self, source: str, model: Model | None) -> list[str] | None:
+        """Columns to read as text: those given, and those that were text when the model was trained."""
+        if self.options.categorical is not None:
+            return self.options.categorical.split(",")
+        names, shapes = getattr(model, "feature_names_in_", None), getattr(model, "shapes_", None)
+        if names is None or shapes is None or not self._is_table(source):
+            return None
+        return [str(names[j]) for j in shapes.encoder.columns.of_text] or None
 
     def _kind(self, source: str) -> str:
         """The format of a file; "" for a named data set."""

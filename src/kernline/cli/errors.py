@@ -67,8 +67,32 @@ def explained(fail: Callable[[str, int], None]) -> Iterator[None]:
 
 
 # Parameters of the library that are options here, and those that are passed with -p.
-_OPTIONS = ("columns", "delimiter", "format", "gamma", "kernel", "loss", "name", "scale", "solver", "target", "tol")
-_PARAMETERS = ("approximation", "basis", "budget", "coef0", "degree", "intercept_scaling", "max_iter", "n_basis", "p")
+_OPTIONS = (
+    "categorical",
+    "columns",
+    "delimiter",
+    "format",
+    "gamma",
+    "kernel",
+    "loss",
+    "name",
+    "scale",
+    "solver",
+    "target",
+    "tol",
+)
+_PARAMETERS = (
+    "approximation",
+    "basis",
+    "budget",
+    "coef0",
+    "degree",
+    "intercept_scaling",
+    "max_iter",
+    "missing",
+    "n_basis",
+    "p",
+)
 _PHRASES = {
     r"\bzero_based=(True)?": "--zero-based",
     rf"\b({'|'.join(_OPTIONS)})=(?:'([^']*)'|([\d.e+-]*\d)?)": r"--\1 \2\3",

@@ -15,6 +15,7 @@ from .output import Output, table
 
 if TYPE_CHECKING:
     from ..array_types import Labels, Matrix
+    from ..encoding import LevelTable
     from ..shapes import ShapeFunctions
     from .data import LabelSets
 
@@ -186,12 +187,18 @@ def _of_data(content: Rows) -> dict[str, object]:
     import numpy as np
 
     from ..array_types import is_sparse
+    from ..encoding import LevelTable
 
     X, y = content.X, content.y
-    values = X.data if is_sparse(X) else X
-    filled = np.count_nonzero(values) / max(1, X.shape[0] * X.shape[1])
+    texts: dict[str, object] = {}
+    numbers = X
+    if isinstance(X, LevelTable):
+        numbers, texts = _of_text(X)
+    values = numbers.data if is_sparse(numbers) else numbers
+    filled = np.count_nonzero(values) / max(1, numbers.shape[0] * numbers.shape[1])
     record: dict[str, object] = {"rows": X.shape[0], "features": X.shape[1], "filled": round(float(filled), 6)}
-    if values.size:
+    record |= texts
+    if values.size and not np.isnan(values).all():
         low, high = float(np.nanmin(values)), float(np.nanmax(values))
         record |= {"lowest": min(low, 0.0) if is_sparse(X) and filled < 1.0 else low, "highest": high}
         record["missing"] = int(np.isnan(values).sum())
@@ -213,6 +220,16 @@ def _of_target(y: Labels | LabelSets) -> dict[str, object]:
         low, high, mean = float(labels[0]), float(labels[-1]), float(np.average(labels, weights=counts))
         return {"target": {"distinct": labels.size, "lowest": low, "highest": high, "mean": mean}}
     return {"labels": dict(zip(labels.tolist(), counts.tolist(), strict=True))}
+
+
+def _of_text(table: LevelTable) -> tuple[Matrix, dict[str, object]]:
+    """The columns of numbers, and what there is to say about those of text."""
+    import numpy as np
+
+    columns = list(table.levels)
+    levels = {table.columns[j]: len(table.levels[j]) for j in columns}
+    missing = int(np.isnan(table.values[:, columns]).sum())
+    return np.delete(table.values, columns, axis=1), {"levels": levels, "missing_texts": missing}
 
 
 def _curves(svm: Model) -> ShapeFunctions:

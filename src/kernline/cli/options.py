@@ -50,6 +50,14 @@ class ReadingOptions:
         str | None,
         typer.Option("--columns", help="Feature columns to use, separated by commas. Default: all except the target."),
     ] = None
+    categorical: Annotated[
+        str | None,
+        typer.Option(
+            "--categorical",
+            help="Feature columns to read as text even if they hold numbers, separated by commas. Others are text if "
+            "they hold text.",
+        ),
+    ] = None
     header: Annotated[
         bool | None,
         typer.Option(
@@ -59,7 +67,7 @@ class ReadingOptions:
     ] = None
     delimiter: Annotated[
         str | None,
-        typer.Option("--delimiter", help="Field delimiter of a CSV file, such as ';', or 'tab'."),
+        typer.Option("--delimiter", help="Field delimiter of a CSV file, such as ';', or 'tab'. Default: found."),
     ] = None
     zero_based: Annotated[
         bool | None,
@@ -85,5 +93,5 @@ class ReadingOptions:
 
 
 SingleLabelled = Annotated[ReadingOptions, Fixed(multilabel=False)]
-ForModel = Annotated[ReadingOptions, Fixed(multilabel=False, columns=None)]
-"""Without --columns: a model uses the columns that it was trained on."""
+ForModel = Annotated[ReadingOptions, Fixed(multilabel=False, columns=None, categorical=None)]
+"""Without --columns and --categorical: a model uses the columns that it was trained on."""

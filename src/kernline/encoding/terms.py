@@ -42,6 +42,7 @@ class Term(ABC):
     n_inputs: ClassVar[int] = 1  # how many input columns it reads
     replaces_number: ClassVar[bool] = True  # whether its column is no longer a number
     reads_nan: ClassVar[bool] = False  # whether its columns may hold NaN
+    learns: ClassVar[bool] = True  # whether `fit` looks at values: those of a sparse matrix take a pass over all of it
     # What the core encodes it as; None: the encoder calls `cells`.
     native: ClassVar[Literal["category", "missing"] | None] = None
 
@@ -98,7 +99,11 @@ class TermSpec(NamedTuple):
 def fit_terms(X: Matrix, specs: Sequence[TermSpec]) -> tuple[Term, ...]:
     """Fit the terms to X, CSR or 2-d array."""
     check_columns(specs, X.shape[1])
-    return tuple(spec.term.fit(tuple(spec.columns), column_values(X, spec.columns), **spec.options) for spec in specs)
+    fitted = []
+    for spec in specs:
+        values = column_values(X, spec.columns) if spec.term.learns else np.empty((0, spec.term.n_inputs))
+        fitted.append(spec.term.fit(tuple(spec.columns), values, **spec.options))
+    return tuple(fitted)
 
 
 def check_columns(terms: Sequence[TermSpec | Term], n_features: int) -> None:
@@ -279,6 +284,7 @@ class MissingTerm(TableTerm):
     native = "missing"
     replaces_number = False
     reads_nan = True
+    learns = False
     axis_kinds = (("missing",),)
 
     @classmethod

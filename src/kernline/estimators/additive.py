@@ -11,17 +11,18 @@ from scipy.special import expit
 from sklearn.utils.metaestimators import available_if
 
 from .. import kernels, tables
-from ..array_types import Array, Matrix, MatrixLike
+from ..array_types import Array, Labels, Matrix, MatrixLike
 from ..class_signs import ClassWeight
 from ..encoding import EncodedData, Scale
 from ..joint_losses import probabilities
 from ..randomness import RandomState
-from ..sklearn_compat import Constraints, Interval, StrOptions, fit_context
+from ..sklearn_compat import Constraints, Interval, StrOptions, Tags, fit_context
 from .additive_base import AdditiveBase, Categorical
 from .additive_stream import follow
 from .fitting import in_one_step
 from .joint_fit import Interactions
 from .labelled import AnyLabelled, labelled_table
+from .multilabel import MultiLabelled, is_indicator, multilabelled
 from .one_vs_rest import OneAgainstRest
 from .probabilities import probabilities_of_log_loss
 from .progress import runs_callbacks
@@ -92,8 +93,11 @@ class AdditiveSVC(OneAgainstRest[Matrix | EncodedData], AdditiveBase):
 
     Attributes
     ----------
-    classes_ : the labels.
+    classes_ : the labels; of an indicator matrix, the numbers of its columns.
+    multilabel_ : whether the model was fitted to an indicator matrix.
     shapes_ : ShapeFunctions, the fitted curves.
+    feature_importances_ : one number per feature, in all 1: the standard deviation of its curve over the training rows
+        (2,000 of them at most), averaged over the problems. ``shapes_.importance(X)`` has them by problem, for any X.
     intercept_ : one per problem.
     gamma_ : the factor used.
     n_iter_, objective_, dual_gap_ : epochs, primal objective and its distance from the dual one, one per problem. The
@@ -186,10 +190,14 @@ class AdditiveSVC(OneAgainstRest[Matrix | EncodedData], AdditiveBase):
         X is an array, a sparse matrix, or a table with columns of text and missing values: a data frame of pandas,
         polars or pyarrow, an array of objects, or what ``io.read`` returns. It may also be what ``io.read(encoder=)``
         returns: codes of the encoder of a model with the same kernel, approximation and scale. No values are held then.
+
+        y may be a matrix of zeros and ones, dense or sparse, with a column for each label: rows then have any number of
+        labels, each a problem of its own, and `predict` returns such a matrix.
         """
         data = self._labelled(X, y, sample_weight)
         self._fit_to(data, self.C)
         self.classes_, self.n_samples_seen_ = data.classes, int(data.weights.size)
+        self.multilabel_ = isinstance(data, MultiLabelled)
         return self
 
     @available_if(has_partial_fit)
@@ -212,16 +220,20 @@ class AdditiveSVC(OneAgainstRest[Matrix | EncodedData], AdditiveBase):
         penalised, as with intercept_scaling=1. `objective_`, `dual_gap_`, `n_iter_` and `history_` are those of the
         batch. After `load`, the stream goes on from the average.
         """
+        if getattr(self, "multilabel_", False):
+            raise ValueError("partial_fit takes one label a row; the model was fitted to an indicator matrix.")
         first = not hasattr(self, "shapes_")
         data = next_batch(self, X, y, classes, sample_weight, self.class_weight, self._table_rules(), first=first)
         follow(self, data, first=first)
-        self.classes_ = data.classes
+        self.classes_, self.multilabel_ = data.classes, False
         return self
 
     @probabilities_of_log_loss
     def predict_proba(self, X: MatrixLike | EncodedData) -> Array:
-        """The probability of each class, (n_samples, n_classes), for loss="log"."""
+        """The probability of each class, or of each label, (n_samples, n_classes), for loss="log"."""
         scores = self._scores(self._check_new(X))
+        if getattr(self, "multilabel_", False):
+            return expit(scores)
         if scores.shape[1] == 1:
             return probabilities(np.concatenate([np.zeros_like(scores), scores], axis=1))
         if self.solver_ == "joint":
@@ -236,4 +248,17 @@ class AdditiveSVC(OneAgainstRest[Matrix | EncodedData], AdditiveBase):
             return np.log(self.predict_proba(X))
 
     def _labelled(self, X: MatrixLike | EncodedData, y: ArrayLike, sample_weight: ArrayLike | None) -> AnyLabelled:
+        if is_indicator(y):
+            return multilabelled(self, X, y, sample_weight, self.class_weight, self._table_rules())
         return labelled_table(self, X, y, sample_weight, self.class_weight, self._table_rules())
+
+    def predict(self, X: MatrixLike | EncodedData) -> Labels:
+        """The class of the highest score; after a fit to an indicator matrix, the matrix of positive scores."""
+        if getattr(self, "multilabel_", False):
+            return (self.decision_function(X) > 0.0).astype(np.int64)
+        return super().predict(X)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = True
+        return tags

@@ -23,6 +23,7 @@ from ..table_input import TableRules
 from ..threads import thread_count
 from ..training import AdditiveRows, AdditiveSettings, Intercept, encode
 from .choices import JOINT_LOSSES, Asked, Choice, choose
+from .importances import importances
 from .joint_fit import Interactions, JointModel, JointSettings, checked_interactions, is_none, solve_results
 from .joint_fit import fit as fit_jointly
 from .progress import FitProgress, logger, show_log
@@ -33,6 +34,7 @@ from .warm_start import WarmStart
 Kernel = str | kernels.AdditiveKernel
 # The name of the one problem, where all are solved together.
 ALL_PROBLEMS = "all together"
+NO_PAIRS = np.zeros(0)
 Categorical = Literal["auto"] | ArrayLike | None
 
 
@@ -111,7 +113,7 @@ class AdditiveBase(Solved[Matrix | EncodedData]):
         rows = self._rows(data, choice, seed)
         self._keep_choice(choice)
         warm = self._warm_start(data, choice)
-        if self._is_joint(choice, data):
+        if self._is_smooth(choice, data):
             self._fit_jointly(data, rows, choice, seed)
             return
         cost = costs(choice.C if choice.C is not None else 1.0, data.weights)
@@ -124,7 +126,7 @@ class AdditiveBase(Solved[Matrix | EncodedData]):
 
     def _warm_start(self, data: AnyTrainingData, choice: Choice) -> WarmStart | None:
         """Where the problems start, if they do not start anew; what a former fit has left is forgotten."""
-        asked = getattr(self, "warm_start", False) and not self._is_joint(choice, data)
+        asked = getattr(self, "warm_start", False) and not self._is_smooth(choice, data)
         warm = WarmStart(self, data, choice) if asked else None
         for name in ("_starts", "_last_step"):
             self.__dict__.pop(name, None)
@@ -165,7 +167,7 @@ class AdditiveBase(Solved[Matrix | EncodedData]):
         has_primal = self.approximation == "hats" or self._kernels()[0] == "linear"
         return has_primal and self.solver == "auto"
 
-    def _is_joint(self, choice: Choice, data: AnyTrainingData) -> bool:
+    def _is_smooth(self, choice: Choice, data: AnyTrainingData) -> bool:
         """Whether all problems are solved together."""
         is_joint = self._may_be_joint() and choice.loss in JOINT_LOSSES
         if not is_joint and not is_none(self._interactions()):
@@ -198,7 +200,7 @@ class AdditiveBase(Solved[Matrix | EncodedData]):
         results = solve_results(model)
         watch.end(results[0])
         progress.end(self.tol)
-        self._keep(data.in_units(results), rows, data.pairs_in_units(model.pairs))
+        self._keep(data.in_units(results), rows, data.pairs_in_units(model.pairs), model.pair_spreads)
         self._keep_joint(model)
         self.C_ = model.C if by_evidence else choice.C
 
@@ -232,12 +234,19 @@ class AdditiveBase(Solved[Matrix | EncodedData]):
     def _solver(self, seed: int) -> DualCD:
         return DualCD(self.tol, self.max_iter, seed, solver=self.solver)
 
-    def _keep(self, results: list[SolveResult], rows: AdditiveRows, pairs: tuple[PairFunction, ...] = ()) -> None:
+    def _keep(
+        self,
+        results: list[SolveResult],
+        rows: AdditiveRows,
+        pairs: tuple[PairFunction, ...] = (),
+        pair_spreads: Array = NO_PAIRS,
+    ) -> None:
         self.gamma_ = rows.gamma
         self._keep_results(results)
         weights = np.stack([result.weights for result in results])
         names = getattr(self, "feature_names_in_", None)
         self.shapes_ = ShapeFunctions(rows.encoder, rows.pair.read, weights, self.intercept_, names, pairs)
+        self.feature_importances_ = importances(self.shapes_, rows.data, pair_spreads)
 
     def _terms(self) -> Sequence[TermSpec]:
         """The terms to fit besides numbers, categories and missing values."""

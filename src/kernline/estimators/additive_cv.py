@@ -12,12 +12,13 @@ from ..array_types import MatrixLike
 from ..class_signs import ClassWeight
 from ..encoding import EncodedData, Scale
 from ..randomness import RandomState
-from ..sklearn_compat import Constraints, fit_context
+from ..sklearn_compat import Constraints, Tags, fit_context
 from .additive import AdditiveSVC
 from .additive_base import AdditiveBase, Categorical, Kernel
 from .additive_search import AdditiveSearch
 from .cross_validation import Scorer
 from .fitting import in_one_step
+from .multilabel import is_indicator
 from .progress import runs_callbacks
 
 # Parameters of AdditiveSVC that a search has no use for.
@@ -132,7 +133,17 @@ class AdditiveSVCCV(AdditiveSearch, AdditiveSVC):
     def fit(self, X: MatrixLike | EncodedData, y: ArrayLike, sample_weight: ArrayLike | None = None) -> AdditiveSVCCV:
         """Choose C and kernel, and fit to X and labels y, as AdditiveSVC does; `sample_weight` is a factor of C."""
         grid = self._grid()
+        if is_indicator(y):
+            raise ValueError(
+                f"{type(self).__name__} takes one label a row; y has several columns. For several labels, search for C "
+                'with sklearn.model_selection.GridSearchCV(AdditiveSVC(), {"C": [...]}).'
+            )
         data = self._labelled(X, y, sample_weight)
         self._choose(grid, data, y, sample_weight)
         self.classes_ = data.classes
         return self
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_label = False
+        return tags

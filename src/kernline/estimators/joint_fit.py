@@ -17,7 +17,7 @@ from ..native import weights_in
 from ..pair_functions import PairFunction, purified
 from ..solvers import SolveResult, evidence
 from ..solvers.basis import Basis
-from ..solvers.joint import JointProblem, JointResult
+from ..solvers.lbfgs import SmoothProblem, SmoothResult
 from ..solvers.pair_basis import PairBasis
 from ..solvers.pair_selection import best_pairs
 from ..threads import one_blas_thread
@@ -59,8 +59,9 @@ class JointModel:
     weights: Floats
     intercepts: Array
     pairs: tuple[PairFunction, ...]
+    pair_spreads: Array  # the standard deviation of each pair over the training rows, averaged over problems
     column_weights: Array  # v of each input column, 1 without evidence
-    result: JointResult
+    result: SmoothResult
     n_iter: int
     C: float  # mean cost
 
@@ -123,7 +124,7 @@ def fit(rows: AdditiveRows, loss: JointLoss, settings: JointSettings, watch: Pro
     levels = _level_groups(rows)
     basis = Basis(rows.data, rows.pair, rows.scales, levels, None, settings.n_threads, interrupted)
     square = 0.0 if rows.free_intercept else rows.intercept_square
-    problem = JointProblem(basis, loss, np.ones(basis.sizes.size), settings.has_intercept, square)
+    problem = SmoothProblem(basis, loss, np.ones(basis.sizes.size), settings.has_intercept, square)
     solver = evidence.Evidence(
         tol=settings.tol,
         max_iter=settings.max_iter,
@@ -194,7 +195,7 @@ def _pair_basis(
     )
 
 
-def _with_pairs(problem: JointProblem, result: JointResult, pairs: PairBasis) -> tuple[JointProblem, Array]:
+def _with_pairs(problem: SmoothProblem, result: SmoothResult, pairs: PairBasis) -> tuple[SmoothProblem, Array]:
     """The problem with the pairs, and where it starts: at the fit without them."""
     basis = replace(problem.basis, pairs=pairs)
     weights = np.append(problem.group_weights, np.full(len(pairs.axes), _PAIR_WEIGHT))
@@ -204,11 +205,11 @@ def _with_pairs(problem: JointProblem, result: JointResult, pairs: PairBasis) ->
 
 
 def _model(
-    rows: AdditiveRows, problem: JointProblem, result: JointResult, columns: list[PairColumn], n_iter: int
+    rows: AdditiveRows, problem: SmoothProblem, result: SmoothResult, columns: list[PairColumn], n_iter: int
 ) -> JointModel:
     basis, n_problems = problem.basis, result.theta.shape[1]
     W = np.array(weights_in(basis.weights(result.theta), (n_problems, rows.data.n_columns, rows.pair.width)))
-    intercepts, tables = result.intercepts.copy(), []
+    intercepts, tables, spreads = result.intercepts.copy(), [], []
     if basis.pairs is not None:
         theta = result.theta[basis.n_row_unknowns :]
         for (a, b), table in zip(basis.pairs.axes, basis.pairs.tables(theta), strict=True):
@@ -220,8 +221,17 @@ def _model(
             intercepts += split.constant
             axes = sides[0].axis, sides[1].axis
             tables.append(PairFunction((sides[0].column, sides[1].column), axes, split.values))
+            squares = np.einsum("ij,ijp->p", weight / (weight.sum() or 1.0), np.square(split.values[:-1, :-1]))
+            spreads.append(float(np.sqrt(squares).mean()))
     return JointModel(
-        W, intercepts, tuple(tables), _column_weights(rows, problem), result, n_iter, float(problem.loss.cost.mean())
+        W,
+        intercepts,
+        tuple(tables),
+        np.array(spreads),
+        _column_weights(rows, problem),
+        result,
+        n_iter,
+        float(problem.loss.cost.mean()),
     )
 
 
@@ -251,7 +261,7 @@ def _add_effect(W: Floats, rows: AdditiveRows, side: PairColumn, effect: Array) 
         W[p, side.column] += np.interp(knots, knots[side.slots], column)
 
 
-def _column_weights(rows: AdditiveRows, problem: JointProblem) -> Array:
+def _column_weights(rows: AdditiveRows, problem: SmoothProblem) -> Array:
     """v of each input column; of a column that is no number, that of its term."""
     out = np.ones(rows.encoder.n_features)
     curves = problem.basis.curves

@@ -27,6 +27,8 @@ def additive_model(model: object, call: str) -> AdditiveModel:
             f"{type(model).__name__}. kernline.save writes any model."
         )
     check_is_fitted(model)
+    if getattr(model, "multilabel_", False):
+        raise ValueError(f"{call} takes models of one label a row; this one has several. kernline.save writes it.")
     if isinstance(model, AdditiveSVR) and (model.target_unit_ != 1.0).any():
         unit = float(model.target_unit_[model.target_unit_ != 1.0][0])
         raise ValueError(

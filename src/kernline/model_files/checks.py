@@ -107,7 +107,9 @@ def _check_classes(model: BaseEstimator) -> None:
         "classes_ must have at least two classes.",
     )
     _require(bool((classes[1:] > classes[:-1]).all()), "classes_ must increase.")
-    _array(model.intercept_, (n_problems(classes),), "intercept_")
+    multilabel = getattr(model, "multilabel_", False)
+    _require(isinstance(multilabel, bool), "multilabel_ must be True or False.")
+    _array(model.intercept_, (classes.size if multilabel else n_problems(classes),), "intercept_")
 
 
 def _check_outputs(model: BaseEstimator) -> None:

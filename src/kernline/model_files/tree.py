@@ -141,6 +141,8 @@ class TreeWriter:
                 f"save: {where} is a {type(value).__name__}, which a model file cannot contain. Supported are "
                 f"{', '.join(sorted(estimators()))}. Save a fitted model without that step, or use joblib."
             )
+        if getattr(value, "multilabel_", False):
+            self._needs(2)
         params = value.get_params(deep=False)
         if isinstance(value, AdditiveBase) and _is_of_3(params):
             self._needs(3)

@@ -21,7 +21,7 @@ import numpy as np
 
 from ..array_types import Array
 from ..joint_losses import JointLoss
-from .joint import Joint, JointProblem, JointResult, OnReport, SampledHessian
+from .lbfgs import LBFGS, OnReport, SampledHessian, SmoothProblem, SmoothResult
 from .problem import EpochReport
 
 _PRIOR = 2.0  # a
@@ -47,15 +47,15 @@ class Evidence:
     seed: int = 0
 
     def solve(
-        self, problem: JointProblem, on_report: OnReport, start: Array | None = None
-    ) -> tuple[JointProblem, JointResult]:
+        self, problem: SmoothProblem, on_report: OnReport, start: Array | None = None
+    ) -> tuple[SmoothProblem, SmoothResult]:
         """Return the problem with its final weights, and its solution.
 
         `start` is a θ scaled by √v to begin with, with the intercept as its last row.
         """
         history: list[EpochReport] = []
         theta = None if start is None else start / np.append(problem.root_weights, 1.0)[:, None]
-        joint = Joint(problem, self.seed)
+        joint = LBFGS(problem, self.seed)
         point = joint.start(theta)
         sampled = SampledHessian.of(joint, point.F)
         for round_ in range(self.rounds + 1):
@@ -69,13 +69,15 @@ class Evidence:
             sampled = SampledHessian.of(joint, result.point.F)
             if sampled is not None:
                 problem, theta = self._next(problem, result, sampled)
-                joint = Joint(problem, self.seed)
+                joint = LBFGS(problem, self.seed)
                 point = joint.start(theta)
             else:
                 point = result.point
         return problem, result
 
-    def _next(self, problem: JointProblem, result: JointResult, sampled: SampledHessian) -> tuple[JointProblem, Array]:
+    def _next(
+        self, problem: SmoothProblem, result: SmoothResult, sampled: SampledHessian
+    ) -> tuple[SmoothProblem, Array]:
         """The problem with the weights, and the noise, that the evidence asks for, and the last fit as its start."""
         updated, determined = _updated(problem, result, sampled.factored(problem.root_weights), self.prior_scale)
         if self.recost is not None:
@@ -84,8 +86,8 @@ class Evidence:
 
 
 def _updated(
-    problem: JointProblem, result: JointResult, hessian: SampledHessian, prior_scale: float
-) -> tuple[JointProblem, float]:
+    problem: SmoothProblem, result: SmoothResult, hessian: SampledHessian, prior_scale: float
+) -> tuple[SmoothProblem, float]:
     """The problem with new weights, and the number of unknowns that the data determines, per problem."""
     sizes, n_problems = problem.basis.sizes, result.theta.shape[1]
     starts = np.cumsum(sizes) - sizes

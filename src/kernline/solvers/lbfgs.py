@@ -40,7 +40,7 @@ _BALANCED, _INTERCEPT_STEPS = 1e-9, 20
 
 
 @dataclass(frozen=True)
-class JointProblem:
+class SmoothProblem:
     """A basis, a loss, and the weight v_g of every group. The intercept is free, absent, or penalised by `square`."""
 
     basis: Basis
@@ -71,7 +71,7 @@ class Point:
 
 
 @dataclass(frozen=True)
-class JointResult:
+class SmoothResult:
     """The solution: θ scaled by √v, intercepts, and the certificate."""
 
     theta: Array
@@ -85,10 +85,10 @@ class JointResult:
     history: list[EpochReport]
 
 
-class Joint:
+class LBFGS:
     """One run of L-BFGS on a problem, from zero or from a former point."""
 
-    def __init__(self, problem: JointProblem, seed: int = 0) -> None:
+    def __init__(self, problem: SmoothProblem, seed: int = 0) -> None:
         self.problem = problem
         self.basis, self.loss = problem.basis, problem.loss
         self.root = problem.root_weights[:, None]
@@ -110,7 +110,7 @@ class Joint:
         max_iter: int,
         on_report: OnReport,
         history: list[EpochReport],
-    ) -> JointResult:
+    ) -> SmoothResult:
         """Step until the gap is `tol` times the objective; `history` is continued."""
         begin = time.perf_counter() - (history[-1].seconds if history else 0.0)
         steps: list[tuple[Array, Array, float]] = []
@@ -136,7 +136,7 @@ class Joint:
                 steps.append((change, turn, curvature))
                 del steps[:-_MEMORY]
             point = new
-        return JointResult(
+        return SmoothResult(
             theta=point.theta[:-1] * self.root,
             point=point,
             intercepts=self._intercepts(point.theta),
@@ -241,7 +241,7 @@ class SampledHessian:
     pivots: Array = field(default_factory=lambda: np.zeros(0))  # of the intercept, given the first block
 
     @classmethod
-    def of(cls, joint: Joint, F: Array) -> SampledHessian | None:
+    def of(cls, joint: LBFGS, F: Array) -> SampledHessian | None:
         """The Hessian at the values F; None if there are too many unknowns."""
         basis, loss = joint.basis, joint.loss
         n_unknowns = int(basis.sizes.sum())

@@ -1,0 +1,90 @@
+"""The command line with tables that have columns of text and gaps."""
+
+import json
+
+import pytest
+
+pytest.importorskip("typer")
+pytest.importorskip("pyarrow", reason="tables need pyarrow")
+import pandas as pd
+
+import kernline
+
+from ..encoding.tables import people
+from .test_cli import run
+
+RANK = ("--scale", "rank", "--kernel", "intersection")
+
+
+@pytest.fixture
+def tables(folder):
+    """A file to train on, and one with unknown levels, more gaps, and columns in another order."""
+    frame, y = people()
+    frame.assign(y=y).to_csv("train.csv", index=False)
+    frame, y = people(200, seed=1)
+    frame["city"] = frame["city"].replace("Paris", "Oslo")
+    frame["member"] = frame["member"].astype(object)
+    frame.loc[::9, "member"] = None
+    frame.assign(y=y, more="text")[["more", "y", *list(frame)[::-1]]].to_csv("test.csv", index=False, sep=";")
+    return folder
+
+
+def read(path, **options):
+    """The file as pandas reads it, with the same missing values."""
+    return pd.read_csv(path, na_values="?", **options)
+
+
+def test_train_and_predict(tables):
+    assert run("train", "train.csv", "m.kern", "--target", "y", *RANK).exit_code == 0
+    train, test = read("train.csv"), read("test.csv", sep=";")
+    names = ["age", "city", "grade", "member", "zone"]
+    model = kernline.AdditiveSVC("intersection", scale="rank").fit(train[names], train.y)
+    found = run("predict", "m.kern", "test.csv", "-o", "out.txt")
+    assert found.exit_code == 0
+    assert (tables / "out.txt").read_text().split() == model.predict(test[names]).tolist()
+    accuracy = json.loads(run("evaluate", "m.kern", "test.csv", "--json").stdout)["accuracy"]
+    assert accuracy == model.score(test[names], test.y)
+    assert kernline.load("m.kern").feature_names_in_.tolist() == names
+
+
+def test_other_commands(tables):
+    assert run("train", "train.csv", "m.kern", "--target", "y", *RANK).exit_code == 0
+    record = json.loads(run("inspect", "train.csv", "--target", "y", "--json").stdout)
+    assert record["levels"] == {"city": 2, "grade": 3}
+    assert record["missing_texts"] == int(read("train.csv").city.isna().sum())
+    ranking = json.loads(run("inspect", "m.kern", "--data", "test.csv", "--json").stdout)["importance"]
+    assert {entry["feature"] for entry in ranking} == {"age", "city", "grade", "member", "zone"}
+    for name in ("m.h", "m.json", "m.csv"):
+        assert run("export", "m.kern", name).exit_code == 0
+        assert "Rome" in (tables / name).read_text()
+    assert json.loads(run("cv", "train.csv", "--target", "y", *RANK, "--json").stdout)["best"]["score"] > 0.8
+    assert "Cross Validation Accuracy" in run("train", "-v", "3", "train.csv", "--target", "y", *RANK).stdout
+
+
+def test_convert(tables):
+    run("train", "train.csv", "m.kern", "--target", "y", *RANK)
+    assert run("convert", "train.csv", "train.parquet", "--target", "y").exit_code == 0
+    for path in ("train.csv", "train.parquet"):
+        accuracy = json.loads(run("evaluate", "m.kern", path, "--json").stdout)["accuracy"]
+        assert accuracy > 0.8
+    refused = run("convert", "train.csv", "train.svm", "--target", "y")
+    assert "column 'city' holds text, not numbers. Write csv" in refused.stderr
+
+
+def test_numbers_that_are_levels(tables):
+    assert run("train", "train.csv", "m.kern", "--target", "y", *RANK, "--categorical", "zone,city").exit_code == 0
+    assert kernline.load("m.kern").shapes_.encoder.columns.of_text == (1, 2, 4)
+    assert run("evaluate", "m.kern", "test.csv").exit_code == 0
+    unknown = run("train", "train.csv", "m.kern", "--target", "y", "--categorical", "town")
+    assert "no column 'town' to be a category" in unknown.stderr
+
+
+def test_what_does_not_fit(tables):
+    run("train", "train.csv", "m.kern", "--target", "y", *RANK)
+    frame = read("train.csv")
+    frame.assign(age="old").to_csv("text.csv", index=False)
+    assert "Column 'age' held numbers in training, and now holds text" in run("predict", "m.kern", "text.csv").stderr
+    refused = run("train", "train.csv", "n.kern", "--target", "y", "--kernel", "rbf")
+    assert "Column 'city' holds text, which this estimator does not take" in refused.stderr
+    refused = run("train", "train.csv", "n.kern", "--target", "y", "-p", "missing=error")
+    assert "Pass -p missing='own'" in refused.stderr
