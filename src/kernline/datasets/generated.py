@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 import scipy.sparse as sp
 
+from ..array_types import Labels
 from .catalogue import Dataset
+
+if TYPE_CHECKING:
+    import pandas as pd  # type: ignore[import-untyped]
 
 
 def make_bag_of_words(
@@ -40,3 +46,26 @@ def make_bag_of_words(
     counts = sp.coo_array((burst.astype(np.float64), (row, word)), (n_documents, n_features))
     X = counts.tocsr()
     return Dataset(X[:n_train], y[:n_train], X[n_train:], y[n_train:])
+
+
+def make_customers(n_rows: int = 4_000, *, random_state: int = 0) -> tuple[pd.DataFrame, Labels]:
+    """Customers of a shop and whether each comes back: a data frame of numbers, text and gaps, and labels.
+
+    Income is skewed and often not given, more so by the young; whether a customer comes back depends on age and income
+    by curves, on the region, on a gap in income, and on visits and discounts together.
+    """
+    import pandas as pd
+
+    rng = np.random.default_rng(random_state)
+    age = np.clip(rng.normal(42.0, 14.0, n_rows), 18.0, 90.0).round()
+    income = np.exp(rng.normal(10.2 + 0.01 * (age - 42.0), 0.6, n_rows)).round(-2)
+    region = rng.choice(["north", "south", "east", "west", "islands"], n_rows, p=[0.3, 0.3, 0.2, 0.15, 0.05])
+    visits = rng.poisson(3.0, n_rows)
+    discount = rng.random(n_rows) < 0.4
+    gap = rng.random(n_rows) < np.where(age < 30.0, 0.4, 0.1)
+    effect = {"north": 0.0, "south": 0.6, "east": -0.4, "west": 0.2, "islands": -1.2}
+    score = -(((age - 45.0) / 15.0) ** 2) + 0.8 * np.log(income / 27_000.0) + np.vectorize(effect.get)(region)
+    score += 0.5 * np.sqrt(visits) + np.where(discount, 0.4 * (visits - 3.0), 0.0) - 0.8 * gap + 0.4
+    y = np.where(rng.random(n_rows) < 1.0 / (1.0 + np.exp(-score)), "returns", "leaves")
+    table = {"age": age, "income": np.where(gap, np.nan, income), "region": region, "visits": visits}
+    return pd.DataFrame(table | {"discount": discount}), y

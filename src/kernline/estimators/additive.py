@@ -30,30 +30,44 @@ from .streaming import has_partial_fit, next_batch
 
 
 class AdditiveSVC(OneAgainstRest[Matrix | EncodedData], AdditiveBase):
-    """Support vector classifier with an additive kernel, gamma · Σ_j k(x_j, y_j).
+    """Classifier with an additive kernel, gamma · Σ_j k(x_j, y_j): a support vector machine, or logistic regression.
+
+    With nothing set, it looks at the data. A table, dense and of at most 200 columns, gets the log loss, with a weight
+    for each column by evidence instead of C. Columns of one unit (counts, pixels, fractions) keep their raw values and
+    the chi2 kernel; other tables are ranked, with the intersection kernel. Wider and sparse data get the hinge loss and
+    C = 1. `kernel_`, `scale_`, `loss_` and `C_` tell what was chosen, and with verbose=1 a line of the log, why.
 
     The model is a sum of one curve per feature, f(x) = b + Σ_j f_j(x_j), kept in ``shapes_``. Several classes are
     fitted one against the rest.
 
     Parameters
     ----------
-    kernel : {"chi2", "intersection", "hellinger", "js", "power_mean", "linear"} or a kernels object, default="chi2"
-        "chi2" and "intersection" suit histograms and counts, "intersection" with scale="rank" suits tables.
+    kernel : {"auto", "chi2", "intersection", "hellinger", "js", "power_mean", "linear"} or a kernels object
+        "chi2" and "intersection" suit histograms and counts, "intersection" with scale="rank" suits tables. "auto", the
+        default, is one of these two; "linear" for sparse data with negative values. For a kernel that is named, other
+        parameters that are "auto" make a support vector machine of it: hinge loss on the raw values.
     approximation : str or a tables object, default="hats"
         How the kernel becomes a table: "hats", "plame", "pmsvm", "pmsvm-lut" or "low-dim" for any kernel, "feature-map"
         for chi2, intersection, js and hellinger, "chebyshev" for chi2, "hik" for the intersection. The linear kernel
         needs none.
-    C : float, default=1.0
-        Cost of a margin violation; smaller is smoother.
+    C : float or "auto", default="auto"
+        Cost of an error; smaller is smoother. "auto" finds a weight for each column with the log loss, by maximum
+        evidence, on one fit: there is no cross-validation (solvers/evidence.py). Otherwise it is 1, and 10 for ranks.
     gamma : "scale" or float, default="scale"
         Factor of the kernel. "scale" makes the mean of K(x_i, x_i) one, so that C = 1 is a fair start on pixels, counts
         and fractions; 1.0 is the kernel as defined.
     p : float, default=-8.0
         Exponent of kernel="power_mean", at most 0.
-    loss : {"hinge", "squared_hinge"}, default="hinge"
-    scale : {"max", "minmax", "rank"}, default="max"
+    loss : {"auto", "log", "hinge", "squared_hinge"}, default="auto"
+        "log" has probabilities (`predict_proba`), and fits several classes together (softmax) unless `solver` is given.
+        The hinges are those of support vector machines. "auto" is "log" for tables if no kernel is named.
+    scale : {"auto", "max", "minmax", "rank"}, default="auto"
         How values reach [0, 1]. "max" keeps the kernel that of the raw values, which must not be negative; "minmax" and
-        "rank" change the values, for tables with negative or skewed columns.
+        "rank" change the values, for tables with negative or skewed columns. "auto" is "max" for columns of one unit,
+        and for a kernel that is named if it takes the values; otherwise "rank".
+    interactions : int, "auto" or list of pairs of columns, default=0
+        Functions of two columns besides the curves: so many, chosen by what they would explain of the errors of the
+        curves; "auto" chooses one for 100 rows, 60 at most; or the pairs, by name or number. For the log loss.
     fit_intercept : bool, default=True
         Whether the model has an intercept. "pmsvm" has none, as published.
     intercept_scaling : float or None, default=None
@@ -99,13 +113,16 @@ class AdditiveSVC(OneAgainstRest[Matrix | EncodedData], AdditiveBase):
     feature_importances_ : one number per feature, in all 1: the standard deviation of its curve over the training rows
         (2,000 of them at most), averaged over the problems. ``shapes_.importance(X)`` has them by problem, for any X.
     intercept_ : one per problem.
+    kernel_, scale_, loss_, C_ : what was used; C_ is where the evidence began, if it decided.
+    feature_weights_ : for loss="log", the weight of each column's curve by evidence; 1 for a C that was given.
     gamma_ : the factor used.
-    n_iter_, objective_, dual_gap_ : epochs, primal objective and its distance from the dual one, one per problem. The
-        distance is a certificate for "hats" and "linear"; for the others it measures how near their iteration is to its
-        fixed point.
+    n_iter_, objective_, dual_gap_ : epochs, primal objective and its distance from the dual one, one per problem, or
+        one in all for classes that are fitted together. The distance is a certificate for "hats" and "linear"; for the
+        others it measures how near their iteration is to its fixed point.
     history_ : for each problem a list of (epoch, seconds, dual, gap, n_active), one entry per epoch or Newton step.
     n_samples_seen_ : rows of `fit`, and of all batches of `partial_fit`.
-    solver_ : "dual-cd", "newton", or "dual-cd+newton" where the second ended what the first began, for some problem.
+    solver_ : "dual-cd", "newton", or "dual-cd+newton" where the second ended what the first began, for some problem;
+        "joint" for the log loss of all classes.
 
     Notes
     -----
@@ -116,8 +133,12 @@ class AdditiveSVC(OneAgainstRest[Matrix | EncodedData], AdditiveBase):
 
     Examples
     --------
-    >>> from sklearn.datasets import load_digits
+    >>> from sklearn.datasets import load_digits, load_wine
     >>> from kernline import AdditiveSVC
+    >>> X, y = load_wine(return_X_y=True)
+    >>> model = AdditiveSVC().fit(X[::2], y[::2])
+    >>> model.score(X[1::2], y[1::2]) > 0.95, model.scale_
+    (True, 'rank')
     >>> X, y = load_digits(return_X_y=True)
     >>> AdditiveSVC(kernel="chi2").fit(X[:1200], y[:1200]).score(X[1200:], y[1200:]) > 0.9
     True

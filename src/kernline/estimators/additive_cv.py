@@ -35,7 +35,7 @@ class AdditiveSVCCV(AdditiveSearch, AdditiveSVC):
 
     Parameters
     ----------
-    kernel : str, a kernels object, or a list of these, default="chi2"
+    kernel : str, a kernels object, or a list of these, default="auto"
         As for AdditiveSVC. Of a list, the best is chosen.
     approximation : str or a tables object, default="hats"
     Cs : int or increasing array of float, default=10

@@ -30,15 +30,19 @@ class AdditiveSVR(RegressorMixin, AdditiveBase):
     Parameters
     ----------
     kernel, approximation : as for AdditiveSVC
-    C : float, default=1.0
+    C : float or "auto", default="auto"
         Cost of an error, for y in units of its standard deviation: the same C suits y in metres and in millimetres.
-        Smaller is smoother. scikit-learn's SVR with C · y.std() is the same problem; the squared losses do not depend
-        on the unit. "squared_error" is kernel ridge regression with alpha = 1 / 2C.
+        Smaller is smoother. "auto" finds it with the squared error by maximum evidence, as 1 / 2σ² for the variance σ²
+        of the noise, and a weight for each column (solvers/evidence.py); otherwise it is 1, and 10 for ranks.
+        scikit-learn's SVR with C · y.std() is the same problem; the squared losses do not depend on the unit.
+        "squared_error" is kernel ridge regression with alpha = 1 / 2C.
     epsilon : "scale" or float, default="scale"
         Errors up to epsilon cost nothing, for the two losses with that name; in the unit of y, as in scikit-learn.
         "scale" is a tenth of the standard deviation of y.
     loss : {"squared_error", "epsilon_insensitive", "squared_epsilon_insensitive"}, default="squared_error"
         Cost of an error: its square, what it exceeds epsilon by (less affected by outliers), or the square of that.
+    interactions : int, "auto" or list of pairs of columns, default=0
+        As for AdditiveSVC, for the squared error.
     gamma, p, scale, fit_intercept, intercept_scaling, tol, max_iter, solver, categorical, missing : as for
         AdditiveSVC
     n_jobs : int or None, default=None
@@ -49,6 +53,7 @@ class AdditiveSVR(RegressorMixin, AdditiveBase):
     ----------
     shapes_ : ShapeFunctions, the fitted curves.
     intercept_ : one per output.
+    kernel_, scale_, loss_, C_, feature_weights_ : as for AdditiveSVC.
     gamma_ : the kernel's factor used.
     epsilon_ : the epsilon used, one per output, in the unit of y; 0 for loss="squared_error".
     target_unit_ : the unit of the curves and intercepts, one per output. It is 1, the unit of y, unless float32 cannot
@@ -61,7 +66,7 @@ class AdditiveSVR(RegressorMixin, AdditiveBase):
     >>> from sklearn.datasets import load_diabetes
     >>> from kernline import AdditiveSVR
     >>> X, y = load_diabetes(return_X_y=True)
-    >>> AdditiveSVR("intersection", scale="rank").fit(X[:300], y[:300]).score(X[300:], y[300:]) > 0.4
+    >>> AdditiveSVR().fit(X[:300], y[:300]).score(X[300:], y[300:]) > 0.4
     True
     """
 

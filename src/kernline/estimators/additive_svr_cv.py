@@ -28,7 +28,7 @@ class AdditiveSVRCV(AdditiveSearch, AdditiveSVR):
 
     Parameters
     ----------
-    kernel : str, a kernels object, or a list of these, default="chi2"
+    kernel : str, a kernels object, or a list of these, default="auto"
         As for AdditiveSVC. Of a list, the best is chosen.
     approximation : str or a tables object, default="hats"
     Cs : int or increasing array of float, default=10
