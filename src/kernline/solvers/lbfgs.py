@@ -33,6 +33,9 @@ _MEMORY = 20  # steps that L-BFGS remembers
 _MOST_ROWS, _LEAST_ROWS = 4000, 1000  # in the sample
 _FLOPS = 1.5e10  # for one approximate Hessian, about half a second
 _LARGEST_BLOCK = 1500
+_SMALL_BLOCK = 128
+# Random vectors for traces, shared among classes; conjugate gradients for each, and the share of it that is left.
+_PROBES, _TRACE_STEPS, _TRACE_REDUCTION = 3, 25, 0.1
 _MOST_UNKNOWNS = 50_000  # with more, no Hessian is formed
 _HALVINGS = 30
 # Σβ may be this share of Σc at the end.
@@ -148,6 +151,54 @@ class LBFGS:
             history=history,
         )
 
+    def traces(self, F: Array, hessian: SampledHessian) -> Array:
+        """tr((H⁻¹)_gg) of every group at the values F, summed over classes.
+
+        Exact for the sample of rows if one block has all unknowns. Otherwise blocks would count twice what they have in
+        common, so the exact H is applied to random signs z instead: zᵀH⁻¹z is the trace on average (Hutchinson, 1990).
+        """
+        sizes = self.basis.sizes
+        if len(hessian.blocks) <= 1:
+            return hessian.traces(sizes)
+        starts = np.cumsum(sizes) - sizes
+        random = np.random.default_rng(self.seed)
+        n_probes = max(1, round(_PROBES / self.loss.n_problems))
+        traces = np.zeros(sizes.size)
+        for _ in range(n_probes):
+            z = random.choice([-1.0, 1.0], (self.root.size + 1, self.loss.n_problems))
+            z[-1] = 0.0
+            found = self._inverse_product(z, F, hessian)
+            traces += np.add.reduceat((z * found)[:-1].sum(axis=1), starts)
+        return np.clip(traces / n_probes, 0.0, sizes * self.loss.n_problems)
+
+    def _inverse_product(self, z: Array, F: Array, hessian: SampledHessian) -> Array:
+        """H⁻¹ z by conjugate gradients, with the sample's Hessian as preconditioner."""
+        found = hessian.solve(z)
+        residual = z - self._hessian_product(found, F)
+        better = hessian.solve(residual)
+        towards, squared = better.copy(), float((residual * better).sum())
+        goal = _TRACE_REDUCTION**2 * float((z * z).sum())
+        for _ in range(_TRACE_STEPS):
+            if float((residual * residual).sum()) <= goal:
+                break
+            image = self._hessian_product(towards, F)
+            step = squared / float((towards * image).sum())
+            found += step * towards
+            residual -= step * image
+            better = hessian.solve(residual)
+            before, squared = squared, float((residual * better).sum())
+            towards = better + squared / before * towards
+        return found
+
+    def _hessian_product(self, theta: Array, F: Array) -> Array:
+        r = self.loss.hessian_product(F, self._values(theta))
+        product = theta.copy()
+        product[:-1] += self.root * self.basis.sums(r)
+        product[-1] *= self.penalty
+        if self.problem.has_intercept:
+            product[-1] += self.bias * r.sum(axis=0)
+        return product
+
     def _values(self, theta: Array) -> Array:
         F = self.basis.values(theta[:-1] * self.root)
         F += self._intercepts(theta)
@@ -237,6 +288,7 @@ class SampledHessian:
     coupling: Array  # (size of the first block, n_problems): A between it and the intercept
     intercept: Array  # (n_problems,): of the intercept
     factors: list[list[tuple[Array, bool]]] = field(default_factory=list)
+    inverses: list[Array | None] = field(default_factory=list)  # of small blocks: one product for all classes
     borders: Array = field(default_factory=lambda: np.zeros(0))  # H⁻¹ of the first block times its coupling
     pivots: Array = field(default_factory=lambda: np.zeros(0))  # of the intercept, given the first block
 
@@ -264,18 +316,21 @@ class SampledHessian:
 
     def factored(self, root: Array) -> SampledHessian:
         """With the Cholesky factors for √v of every unknown."""
-        factors = []
+        factors, inverses = [], []
         for block, gram in zip(self.blocks, self.grams, strict=True):
             scale = np.outer(root[block], root[block])
             shared = gram.strides[0] == 0
             found = [cho_factor(_with_identity(A * scale), lower=True) for A in gram[: 1 if shared else None]]
             factors.append(found * len(gram) if shared else found)
+            small = len(gram) > 1 and scale.shape[0] <= _SMALL_BLOCK
+            inverses.append(np.stack([_inverse(factor) for factor, _ in factors[-1]]) if small else None)
+        made = replace(self, factors=factors, inverses=inverses)
         if not self.coupling.size:
-            return replace(self, factors=factors, borders=np.zeros((self.first.stop, 1)), pivots=self.intercept)
+            return replace(made, borders=np.zeros((self.first.stop, 1)), pivots=self.intercept)
         coupling = self.coupling * root[self.first][:, None]
         borders = np.column_stack([cho_solve(factor, c) for factor, c in zip(factors[0], coupling.T, strict=True)])
         pivots = np.maximum(self.intercept - (coupling * borders).sum(axis=0), 1e-3 * self.intercept)
-        return replace(self, factors=factors, borders=borders, pivots=pivots)
+        return replace(made, borders=borders, pivots=pivots)
 
     @property
     def first(self) -> slice:
@@ -285,7 +340,10 @@ class SampledHessian:
     def solve(self, q: Array) -> Array:
         """H⁻¹ q, without what couples blocks. The intercept is coupled with the first block."""
         out = np.empty_like(q)
-        for block, factors in zip(self.blocks, self.factors, strict=True):
+        for block, factors, inverse in zip(self.blocks, self.factors, self.inverses, strict=True):
+            if inverse is not None:
+                out[block] = np.matmul(inverse, q[block].T[:, :, None])[:, :, 0].T
+                continue
             for p, factor in enumerate(factors):
                 out[block, p] = cho_solve(factor, q[block, p], check_finite=False)
         out[-1] = (q[-1] - (self.borders * q[self.first]).sum(axis=0)) / self.pivots
@@ -305,8 +363,7 @@ class SampledHessian:
             inside = np.flatnonzero((ends > block.start) & (ends <= block.stop))
             starts = ends[inside] - sizes[inside] - block.start
             for factor, _ in factors:
-                inverse, _ = lapack.dpotri(factor, lower=True)
-                traces[inside] += np.add.reduceat(np.diag(inverse), starts)
+                traces[inside] += np.add.reduceat(np.diag(_inverse(factor)), starts)
         return traces
 
 
@@ -330,6 +387,13 @@ def _weighted_grams(X: NDArray[np.float32], weight: Array) -> Array:
         scaled = X * np.sqrt(column)[:, None].astype(np.float32)
         grams.append((scaled.T @ scaled).astype(np.float64))
     return np.broadcast_to(np.stack(grams), (weight.shape[1], X.shape[1], X.shape[1]))
+
+
+def _inverse(factor: Array) -> Array:
+    """The inverse of L Lᵀ, given L in the lower half."""
+    lower, _ = lapack.dpotri(factor, lower=True)
+    lower = np.tril(lower)
+    return lower + np.tril(lower, -1).T
 
 
 def _with_identity(A: Array) -> Array:
