@@ -18,7 +18,8 @@ import kernline.export
 from kernline import AdditiveSVC, AdditiveSVCCV, BudgetedSVC, NystromMap, NystromSVC, tables
 
 ADDITIVE = {
-    "hats": AdditiveSVC(),
+    "default": AdditiveSVC(),
+    "hats": AdditiveSVC("chi2"),
     "many knots": AdditiveSVC("js", tables.Hats(300)),
     "linear": AdditiveSVC("linear"),
     "linear, scaled": AdditiveSVC("linear", scale="minmax"),
@@ -54,7 +55,7 @@ def data():
 
 def new_rows(model, rows):
     """Rows with negative values, if the model accepts them."""
-    return rows - 5.0 if isinstance(model, AdditiveSVC) and model.scale != "max" else rows
+    return rows - 5.0 if isinstance(model, AdditiveSVC) and model.scale_ != "max" else rows
 
 
 def fitted(model, X, y):

@@ -38,6 +38,7 @@ _SMALL_BLOCK = 128
 _PROBES, _TRACE_STEPS, _TRACE_REDUCTION = 2, 40, 0.03
 _MOST_UNKNOWNS = 50_000  # with more, no Hessian is formed
 _HALVINGS = 30
+_ROUNDING = 1e-6  # of sums in float32
 # Σβ may be this share of Σc at the end.
 _BALANCED, _INTERCEPT_STEPS = 1e-9, 20
 
@@ -303,7 +304,7 @@ class SampledHessian:
         n_rows = min(n, _MOST_ROWS if loss.n_problems <= 8 else _MOST_ROWS // 2)
         rows = np.sort(np.random.default_rng(joint.seed).choice(n, n_rows, replace=False))
         weight = loss.curvature(F)[rows] * (n / n_rows)
-        size = int(np.clip(_FLOPS / (2.0 * loss.n_problems * n_rows * n_unknowns), 1, _LARGEST_BLOCK))
+        size = int(np.clip(_FLOPS / (2.0 * loss.n_problems * n_rows * max(n_unknowns, 1)), 1, _LARGEST_BLOCK))
         blocks = _blocks(basis.sizes, size)
         grams, coupling = [], np.zeros((0, loss.n_problems))
         for block in blocks:
@@ -320,7 +321,7 @@ class SampledHessian:
         for block, gram in zip(self.blocks, self.grams, strict=True):
             scale = np.outer(root[block], root[block])
             shared = gram.strides[0] == 0
-            found = [cho_factor(_with_identity(A * scale), lower=True) for A in gram[: 1 if shared else None]]
+            found = [_factored(A * scale) for A in gram[: 1 if shared else None]]
             factors.append(found * len(gram) if shared else found)
             small = len(gram) > 1 and scale.shape[0] <= _SMALL_BLOCK
             inverses.append(np.stack([_inverse(factor) for factor, _ in factors[-1]]) if small else None)
@@ -396,6 +397,12 @@ def _inverse(factor: Array) -> Array:
     return lower + np.tril(lower, -1).T
 
 
-def _with_identity(A: Array) -> Array:
-    A[np.diag_indices_from(A)] += 1.0
-    return A
+def _factored(A: Array) -> tuple[Array, bool]:
+    """The Cholesky factor of I + A. The sums of A are rounded to float32, which large costs can make more than I."""
+    diagonal = np.diag_indices_from(A)
+    A[diagonal] += 1.0
+    try:
+        return cho_factor(A, lower=True)
+    except np.linalg.LinAlgError:
+        A[diagonal] += _ROUNDING * A.trace()
+        return cho_factor(A, lower=True)
