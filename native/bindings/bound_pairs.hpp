@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <vector>
 
 #include "bindings/bound_products.hpp"
 #include "views/pairs.hpp"
@@ -12,11 +13,19 @@ namespace kernline {
 // The codes of rows on the axes of pairs, and the layout of the pairs' tables. Holds on to its arrays.
 class Pairs {
  public:
+  Pairs(const Pairs&) = delete;  // the view points into it
+  Pairs& operator=(const Pairs&) = delete;
   Pairs(Matrix<const std::uint8_t> codes, Vector<const std::uint8_t> steps, Vector<const std::int32_t> sizes,
         Matrix<const std::int32_t> axes, Vector<const std::int64_t> start)
       : codes_(codes), steps_(steps), sizes_(sizes), axes_(axes), start_(start) {
-    view_ = {codes.data(), static_cast<std::int64_t>(codes.shape(0)), static_cast<std::int64_t>(codes.shape(1)),
-             steps.data(), sizes.data(), axes.data(), start.data(), static_cast<std::int64_t>(axes.shape(0))};
+    view_ = {codes.data(),
+             static_cast<std::int64_t>(codes.shape(0)),
+             static_cast<std::int64_t>(codes.shape(1)),
+             nullptr,
+             sizes.data(),
+             axes.data(),
+             start.data(),
+             static_cast<std::int64_t>(axes.shape(0))};
     require(steps.size() == codes.shape(1) && sizes.size() == steps.size(), "steps and sizes: one per axis");
     require(axes.shape(1) == 2 && start.size() == axes.shape(0) + 1, "axes: two per pair; start: one more than pairs");
     for (std::size_t a = 0; a < steps.size(); ++a) {
@@ -24,6 +33,7 @@ class Pairs {
     }
     check_tables();
     check_codes();
+    tabulate_places();
   }
   const PairsView& view() const { return view_; }
   std::int64_t n_slots() const { return start_.data()[view_.n_pairs]; }
@@ -45,10 +55,23 @@ class Pairs {
     for (std::int64_t i = 0; i < view_.n_rows; ++i) {
       for (std::int64_t a = 0; a < view_.n_axes; ++a) {
         const unsigned code = view_.codes[i * view_.n_axes + a];
-        const auto last = static_cast<unsigned>(view_.sizes[a] - 1) * view_.steps[a];
+        const auto last = static_cast<unsigned>(view_.sizes[a] - 1) * steps_.data()[a];
         require(code == PairsView::none || code <= last, "codes: a code lies beyond the last point of its axis");
       }
     }
+  }
+
+  // A code is position * steps + share, or none.
+  void tabulate_places() {
+    places_.resize(256 * steps_.size());
+    for (std::size_t a = 0; a < steps_.size(); ++a) {
+      const unsigned steps = steps_.data()[a];
+      for (unsigned code = 0; code < 256; ++code) {
+        const auto share = static_cast<float>(code % steps) / static_cast<float>(steps);
+        places_[256 * a + code] = {code == PairsView::none ? -1 : static_cast<std::int32_t>(code / steps), share};
+      }
+    }
+    view_.places = places_.data();
   }
 
   Matrix<const std::uint8_t> codes_;
@@ -56,6 +79,7 @@ class Pairs {
   Vector<const std::int32_t> sizes_;
   Matrix<const std::int32_t> axes_;
   Vector<const std::int64_t> start_;
+  std::vector<Place> places_;
   PairsView view_{};
 };
 
@@ -86,7 +110,8 @@ inline void add_classes(const Rows& rows, const Table& table, Matrix<const float
 
 inline void read_pairs(const Pairs& pairs, Matrix<const float> weights, Matrix<double> out, int n_threads) {
   const auto stride = static_cast<std::int64_t>(weights.shape(1)), n_problems = static_cast<std::int64_t>(out.shape(1));
-  require(static_cast<std::int64_t>(weights.shape(0)) == pairs.n_slots() + 1, "weights: one row per slot, and one more");
+  require(static_cast<std::int64_t>(weights.shape(0)) == pairs.n_slots() + 1,
+          "weights: one row per slot, and one more");
   require(static_cast<std::int64_t>(out.shape(0)) == pairs.view().n_rows && n_problems <= stride,
           "out: one row per row, no wider than weights");
   parallel_for(n_threads, pairs.view().n_rows, [&](std::int64_t begin, std::int64_t end) {
@@ -114,7 +139,8 @@ inline void pair_scores(Matrix<const std::uint8_t> bins, Vector<const std::int32
           "one size per column of bins; r and h of every row");
   require(pairs.shape(1) == 2 && out.size() == pairs.shape(0), "one score per pair");
   for (std::size_t k = 0; k < pairs.size(); ++k) {
-    require(pairs.data()[k] >= 0 && pairs.data()[k] < static_cast<std::int64_t>(bins.shape(0)), "pairs: no such column");
+    require(pairs.data()[k] >= 0 && pairs.data()[k] < static_cast<std::int64_t>(bins.shape(0)),
+            "pairs: no such column");
   }
   for (std::size_t a = 0; a < sizes.size(); ++a) {
     const std::uint8_t* column = bins.data() + a * bins.shape(1);

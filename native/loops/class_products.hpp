@@ -2,14 +2,27 @@
 // for tables of pairs of columns. R and W have `stride` floats per row and slot, as in class_sums.hpp.
 #pragma once
 
+#include <type_traits>
+
 #include "loops/class_sums.hpp"
 #include "loops/methods.hpp"
 #include "views/pairs.hpp"
 
 namespace kernline::KERNLINE_TARGET {
 
+// Calls f with the stride, known at compile time if it is one of the usual ones.
+template <class F>
+void with_stride(std::int64_t stride, F&& f) {
+  if (stride == 1) return f(std::integral_constant<std::int64_t, 1>{});
+  if (stride == 4) return f(std::integral_constant<std::int64_t, 4>{});
+  if (stride == 8) return f(std::integral_constant<std::int64_t, 8>{});
+  if (stride == 16) return f(std::integral_constant<std::int64_t, 16>{});
+  f(stride);
+}
+
 // into_p += factor * r_p
-inline void add_row(float factor, const float* r, std::int64_t stride, float* into) {
+template <class Stride>
+void add_row(float factor, const float* r, Stride stride, float* into) {
 #pragma omp simd
   for (std::int64_t p = 0; p < stride; ++p) into[p] += factor * r[p];
 }
@@ -21,77 +34,66 @@ inline void add_classes(const RowsView& view, const TableView& table, const floa
     using Table = std::decay_t<decltype(read)>;
     const int length = run_of<Table> ? run_of<Table> : read.width();
     TermList list;
-    for (std::int64_t i = begin; i < end; ++i, r += stride) {
-      const auto row = rows.row(i);
-      const auto& terms = terms_of(row, read, static_cast<const float*>(sums), stride, list);
-      for (std::int64_t k = 0; k < terms.size(); ++k) {
-        const Term term = terms[k];
-        float* into = sums + (term.weights - sums);
-        for (int s = 0; s < length; ++s, into += stride) add_row(term.phi[s], r, stride, into);
+    with_stride(stride, [&](auto wide) {
+      for (std::int64_t i = begin; i < end; ++i, r += wide) {
+        const auto row = rows.row(i);
+        const auto& terms = terms_of(row, read, static_cast<const float*>(sums), stride, list);
+        for (std::int64_t k = 0; k < terms.size(); ++k) {
+          const Term term = terms[k];
+          float* into = sums + (term.weights - sums);
+          for (int s = 0; s < length; ++s, into += wide) add_row(term.phi[s], r, wide, into);
+        }
       }
-    }
+    });
   });
 }
 
-// The corners of a row's cell in the table of a pair, and their shares; none if a value has no position.
-struct Corners {
-  std::int64_t slot[4];
-  float share[4];
-  int count = 0;
-
-  Corners(const PairsView& pairs, const std::uint8_t* codes, std::int64_t pair) {
-    const std::int32_t first = pairs.axes[2 * pair], second = pairs.axes[2 * pair + 1];
-    const unsigned a = codes[first], b = codes[second];
-    if (a == PairsView::none || b == PairsView::none) return;
-    const Place row(a, pairs.steps[first]), column(b, pairs.steps[second]);
-    const std::int64_t width = pairs.sizes[second];
-    for (int i = 0; i < 2; ++i) {
-      for (int j = 0; j < 2; ++j) {
-        const float weight = (i ? row.share : 1.0f - row.share) * (j ? column.share : 1.0f - column.share);
-        if (weight == 0.0f) continue;
-        slot[count] = pairs.start[pair] + (row.position + i) * width + column.position + j;
-        share[count++] = weight;
-      }
-    }
-  }
-
- private:
-  struct Place {
-    std::int64_t position;
-    float share;
-    Place(unsigned code, unsigned steps)
-        : position(code / steps), share(static_cast<float>(code % steps) / static_cast<float>(steps)) {}
+// f(slot, share) for the corners of the cell of a row in the table of a pair, at most four; for none without a place.
+template <class F>
+void for_corners(const PairsView& pairs, const std::uint8_t* codes, std::int64_t pair, F&& f) {
+  const std::int32_t first = pairs.axes[2 * pair], second = pairs.axes[2 * pair + 1];
+  const Place a = pairs.places[256 * first + codes[first]], b = pairs.places[256 * second + codes[second]];
+  if (a.position < 0 || b.position < 0) return;
+  const std::int64_t width = pairs.sizes[second];
+  const std::int64_t slot = pairs.start[pair] + a.position * width + b.position;
+  const auto along_second = [&](std::int64_t at, float weight) {
+    f(at, weight * (1.0f - b.share));
+    if (b.share != 0.0f) f(at + 1, weight * b.share);
   };
-};
+  along_second(slot, 1.0f - a.share);
+  if (a.share != 0.0f) along_second(slot + width, a.share);
+}
 
 // out[i][p] += the tables' values at the rows of a range. `out` starts with row `begin`.
 inline void read_pairs(const PairsView& pairs, const float* weights, std::int64_t stride, std::int64_t n_problems,
                        std::int64_t begin, std::int64_t end, double* out) {
   Scratch<float> scratch;
   float* sums = scratch.room(stride);
-  for (std::int64_t i = begin; i < end; ++i, out += n_problems) {
-    for (std::int64_t p = 0; p < stride; ++p) sums[p] = 0.0f;
-    const std::uint8_t* codes = pairs.codes + i * pairs.n_axes;
-    for (std::int64_t pair = 0; pair < pairs.n_pairs; ++pair) {
-      const Corners corners(pairs, codes, pair);
-      for (int k = 0; k < corners.count; ++k) {
-        add_row(corners.share[k], weights + corners.slot[k] * stride, stride, sums);
+  with_stride(stride, [&](auto wide) {
+    for (std::int64_t i = begin; i < end; ++i, out += n_problems) {
+      for (std::int64_t p = 0; p < wide; ++p) sums[p] = 0.0f;
+      const std::uint8_t* codes = pairs.codes + i * pairs.n_axes;
+      for (std::int64_t pair = 0; pair < pairs.n_pairs; ++pair) {
+        for_corners(pairs, codes, pair,
+                    [&](std::int64_t slot, float share) { add_row(share, weights + slot * wide, wide, sums); });
       }
+      for (std::int64_t p = 0; p < n_problems; ++p) out[p] += static_cast<double>(sums[p]);
     }
-    for (std::int64_t p = 0; p < n_problems; ++p) out[p] += static_cast<double>(sums[p]);
-  }
+  });
 }
 
 // sums[slot][p] += sum_i r_ip times the row's shares. `r` starts with row `begin`.
 inline void add_pairs(const PairsView& pairs, const float* r, std::int64_t stride, std::int64_t begin, std::int64_t end,
                       float* sums) {
-  for (std::int64_t i = begin; i < end; ++i, r += stride) {
-    const std::uint8_t* codes = pairs.codes + i * pairs.n_axes;
-    for (std::int64_t pair = 0; pair < pairs.n_pairs; ++pair) {
-      const Corners corners(pairs, codes, pair);
-      for (int k = 0; k < corners.count; ++k) add_row(corners.share[k], r, stride, sums + corners.slot[k] * stride);
+  with_stride(stride, [&](auto wide) {
+    for (std::int64_t i = begin; i < end; ++i, r += wide) {
+      const std::uint8_t* codes = pairs.codes + i * pairs.n_axes;
+      for (std::int64_t pair = 0; pair < pairs.n_pairs; ++pair) {
+        for_corners(pairs, codes, pair,
+                    [&](std::int64_t slot, float share) { add_row(share, r, wide, sums + slot * wide); });
+      }
     }
-  }
+  });
 }
 
 // histogram[cell][p] += r_ip, where the cell is that of two columns of bins. `r` starts with row `begin`.

@@ -5,13 +5,19 @@
 
 namespace kernline {
 
-// `codes` is [row][axis]. A code of axis a is position * steps[a] + share, or `none`. Axis a has sizes[a] points; a pair's
-// table has the points of its first axis as rows, and begins at slot start[pair].
+// Where a code lies on an axis: at `position`, or `share` of the way to the next. The position is negative for none.
+struct Place {
+  std::int32_t position;
+  float share;
+};
+
+// `codes` is [row][axis]. places[256 * a + code] are the places of axis a, which has sizes[a] points. A pair's table has the
+// points of its first axis as rows, and begins at slot start[pair].
 struct PairsView {
   static constexpr unsigned none = 255;
   const std::uint8_t* codes;
   std::int64_t n_rows, n_axes;
-  const std::uint8_t* steps;
+  const Place* places;
   const std::int32_t* sizes;
   const std::int32_t* axes;  // two per pair
   const std::int64_t* start;

@@ -91,16 +91,17 @@ def checked_interactions(
     known = {str(name): j for j, name in enumerate(names.columns)} if names.columns is not None else {}
     pairs: list[tuple[int, int]] = []
     for given in interactions:
-        pair = tuple(known.get(one, one) if isinstance(one, str) else one for one in given)
+        sides = tuple(given) if isinstance(given, tuple | list | np.ndarray) else ()
+        pair = tuple(known.get(one, one) if isinstance(one, str) else one for one in sides)
         inside = all(isinstance(j, int | np.integer) and 0 <= j < rows.encoder.n_features for j in pair)
         if len(pair) != 2 or not inside or pair[0] == pair[1]:
             raise ValueError(
-                f"interactions: {tuple(given)!r} is not a pair of two different columns. Pass pairs of names or of "
+                f"interactions: {sides or given!r} is not a pair of two different columns. Pass pairs of names or of "
                 f"numbers from 0 to {rows.encoder.n_features - 1}."
             )
         ordered = (int(min(pair)), int(max(pair)))
         if ordered in pairs:
-            raise ValueError(f"interactions: the pair {tuple(given)!r} is given twice.")
+            raise ValueError(f"interactions: the pair {sides!r} is given twice.")
         pairs.append(ordered)
     return pairs
 

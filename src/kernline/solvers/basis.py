@@ -88,9 +88,9 @@ class Basis:
         W = weights_in(slots, shape)
         curves = theta[: self.n_curve_unknowns].reshape(self.curves.size, self.root.shape[1], n_problems)
         root = np.sqrt(self.scales)
-        W[:, self.curves] = np.einsum("wr,jrp,j->pjw", self.root, curves, root[self.curves], optimize=True)
+        W[:, self.curves] = np.einsum("wr,jrp,j->pjw", self.root, curves, root[self.curves])
         levels = theta[self.n_curve_unknowns : self.n_row_unknowns]
-        W[:, self.levels] = np.einsum("w,jp,j->pjw", self.level, levels, root[self.levels], optimize=True)
+        W[:, self.levels] = np.einsum("w,jp,j->pjw", self.level, levels, root[self.levels])
         return slots
 
     def values(self, theta: Array) -> Array:
@@ -116,8 +116,8 @@ class Basis:
             _core.add_classes(self.data.native, table, r32[part], part.start, slots, self.n_threads)
         S = slots[:-1].reshape(self.data.n_columns, self.pair.width, -1)[:, :, :n_problems]
         root = np.sqrt(self.scales)
-        curves = np.einsum("wr,jwp,j->jrp", self.root, S[self.curves], root[self.curves], optimize=True)
-        levels = np.einsum("w,jwp,j->jp", self.level, S[self.levels], root[self.levels], optimize=True)
+        curves = np.einsum("wr,jwp,j->jrp", self.root, S[self.curves], root[self.curves])
+        levels = np.einsum("w,jwp,j->jp", self.level, S[self.levels], root[self.levels])
         parts = [curves.reshape(-1, n_problems), levels]
         if self.pairs is not None:
             parts.append(self.pairs.sums(r32, n_problems, self.n_threads))

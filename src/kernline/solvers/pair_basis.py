@@ -67,7 +67,8 @@ class PairBasis:
         for k, (a, b) in enumerate(self.axes):
             La, Lb = self.roots[a], self.roots[b]
             block = theta[self.first_unknown[k] : self.first_unknown[k + 1]].reshape(La.shape[1], Lb.shape[1], -1)
-            tables.append(np.sqrt(self.scale) * np.einsum("iq,jr,qrp->ijp", La, Lb, block, optimize=True))
+            first = (La @ block.reshape(La.shape[1], -1)).reshape(La.shape[0], *block.shape[1:])
+            tables.append(np.sqrt(self.scale) * (Lb @ first))
         return tables
 
     def add_values(self, theta: Array, out: Array, n_threads: int) -> None:
@@ -86,7 +87,8 @@ class PairBasis:
         for k, (a, b) in enumerate(self.axes):
             La, Lb = self.roots[a], self.roots[b]
             S = slots[self.start[k] : self.start[k + 1], :n_problems].reshape(La.shape[0], Lb.shape[0], n_problems)
-            parts.append(np.einsum("iq,jr,ijp->qrp", La, Lb, S, optimize=True).reshape(-1, n_problems))
+            second = Lb.T @ S
+            parts.append((La.T @ second.reshape(La.shape[0], -1)).reshape(-1, n_problems))
         return np.sqrt(self.scale) * np.concatenate(parts)
 
     def features(self, rows: Indices, unknowns: slice) -> Floats:
