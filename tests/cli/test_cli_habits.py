@@ -75,7 +75,7 @@ class TestLiblinear:
         assert result.exit_code == 0, result.stderr
         X, y = load_iris(return_X_y=True)
         costs = [8.0 * 2**k for k in range(8)]
-        same = kernline.AdditiveSVCCV(Cs=costs, cv=3, random_state=0).fit(X, y)
+        same = kernline.AdditiveSVCCV(Cs=costs, cv=3, random_state=0).fit(sp.csr_array(X), y)
         assert f"Best C = {same.C_:g}  CV accuracy = {100 * same.best_score_:g}%" in result.stdout
         assert {path.name for path in folder.iterdir()} == {"iris.svm", "iris.csv"}
 
@@ -165,9 +165,13 @@ class TestMessages:
     @pytest.mark.parametrize(
         ("arguments", "code", "message"),
         [
-            (["train", "negative.svm", "m.kern"], 1, "Pass --scale minmax or --scale rank, or use --kernel linear."),
+            (
+                ["train", "negative.svm", "m.kern", "-t", "chi2", "--scale", "max"],
+                1,
+                "Pass --scale minmax or --scale rank, or use --kernel linear.",
+            ),
             (["train", "one.svm", "m.kern"], 1, "y holds one class only: 1."),
-            (["inspect", "text.csv"], 1, "--columns"),
+            (["train", "text.csv", "m.kern", "--columns", "b,a", "--target", "b"], 1, "--columns contains 'b'"),
             (["export", "iris.kern", "2024.h"], 1, "Pass --name with letters"),
             (["export", "iris.kern", "x.json", "--name", "x"], 2, "--name does not apply to format json"),
             (["evaluate", "iris.kern", "zero.svm"], 1, "pass --zero-based"),
