@@ -2,7 +2,8 @@
 
 from .blockwise import BlockProblems, Blockwise, Targets
 from .budgeted_sgd import BudgetedModel, BudgetedSGD, PassReport
-from .dual_cd import EPOCHS_A_PASS, DualCD
+from .dual_cd import DualCD
+from .epochs import EPOCHS_A_PASS
 from .parts import MOST_PARTS
 from .problem import EpochReport, Problem, SolveResult
 

@@ -88,18 +88,14 @@ class EpochReport(NamedTuple):
         )
 
 
-@dataclass(frozen=True)
-class SolveResult:
-    """The solution and its convergence. `gap` is a certificate if the pair of tables is symmetric.
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """How a solver ended. `gap` is a certificate if the pair of tables is symmetric; primal − dual = gap.
 
-    `beta` are the coefficients of f = Σ β_i K(x_i, ·), `weights` is W, (n_columns, width). primal − dual = gap.
     `history` has an entry for every epoch of coordinate descent and every step of Newton's method, `newton_steps` of
     them.
     """
 
-    beta: Array
-    weights: NDArray[np.float32]
-    intercept: float
     n_iter: int
     primal: float
     gap: float
@@ -113,3 +109,12 @@ class SolveResult:
     def dual(self) -> float:
         """The dual objective, a lower bound of every primal objective."""
         return self.primal - self.gap
+
+
+@dataclass(frozen=True, kw_only=True)
+class SolveResult(Outcome):
+    """The solution: `beta` are the coefficients of f = Σ β_i K(x_i, ·), `weights` is W, (n_columns, width)."""
+
+    beta: Array
+    weights: NDArray[np.float32]
+    intercept: float
