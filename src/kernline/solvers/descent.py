@@ -22,7 +22,7 @@ _SLICE_SECONDS = 0.05
 EPOCHS_A_REBUILD = 100
 # All rows wake when the centre of the intercept has moved by this multiple of its longest step: they rest because of a
 # margin that is no longer theirs, and the centre would follow the few that do not.
-_FAR = 0.5
+FAR = 0.5
 
 
 class Descent:
@@ -61,7 +61,7 @@ class Descent:
             centre = self.centring.next_centre(b, core.beta_sum, core.active_gap)
             if centre is not None:
                 core.set_centre(centre)
-                if abs(centre - self.awake_at) > _FAR * self.centring.reach:
+                if abs(centre - self.awake_at) > FAR * self.centring.reach:
                     core.wake_all()
                     self.awake_at = centre
 

@@ -28,29 +28,44 @@ OnEpoch = Callable[[EpochReport], bool]
 
 
 class Sweeps(Protocol):
-    """What the loop needs of a descent.
+    """What the loop needs of a descent. `gap` and `primal` are exact, as of the last evaluation.
 
-    `dual` is the dual objective, tracked by every update. `active_gap` is the sum of the shares of the gap over the
-    visits of the last sweep, and `n_active` their number. `gap` and `primal` are exact, as of the last evaluation; if
-    it `balances` β, only an evaluation with a gap below its tolerance leaves β as evaluated.
+    `dual` is tracked by every update; `active_gap` is a sum of shares of the gap over the visits of the last sweep.
     """
 
     gap: float
     primal: float
 
     @property
-    def dual(self) -> float: ...  # noqa: D102
+    def dual(self) -> float:
+        """The dual objective."""
+
     @property
-    def active_gap(self) -> float: ...  # noqa: D102
+    def active_gap(self) -> float:
+        """Estimate of the gap from the last sweep."""
+
     @property
-    def n_active(self) -> int: ...  # noqa: D102
+    def n_active(self) -> int:
+        """Rows visited by the last sweep."""
+
     @property
-    def balances(self) -> bool: ...  # noqa: D102
-    def sweep(self) -> None: ...  # noqa: D102
-    def evaluate(self, tol: float = ...) -> None: ...  # noqa: D102
-    def wake_all(self) -> None: ...  # noqa: D102
-    def let_rest(self, tol: float, gap: float) -> None: ...  # noqa: D102
-    def grow(self, factor: float) -> None: ...  # noqa: D102
+    def balances(self) -> bool:
+        """Whether an evaluation changes β."""
+
+    def sweep(self) -> None:
+        """Visit every row that is not resting."""
+
+    def evaluate(self, tol: float = ...) -> None:
+        """Compute the exact gap; β stays as evaluated if the gap is at most `tol` times the objective."""
+
+    def wake_all(self) -> None:
+        """End all rests."""
+
+    def let_rest(self, tol: float, gap: float) -> None:
+        """Set the share of the gap at which a row rests; `gap` is the last one, exact or estimated."""
+
+    def grow(self, factor: float) -> None:
+        """Multiply costs, β and f."""
 
 
 @dataclass
@@ -109,7 +124,7 @@ class Epochs:
             self._let_rows_rest()
         if not exact or self.descent.balances:
             self.descent.evaluate()
-        return False
+        return self.descent.gap <= self.tol * self.descent.primal
 
     def other_step(self) -> bool:
         """Do something else than an epoch, with an exact gap at the end, if that is due; return whether it was."""
@@ -143,9 +158,7 @@ class Epochs:
         self.descent.sweep()
         epoch = len(self.log.history) + 1
         exact = self.descent.n_active == 0
-        exact = exact or (
-            epoch >= next_check and looks_converged(self.descent.active_gap, self.descent.dual, self.tol)
-        )
+        exact = exact or (epoch >= next_check and looks_converged(self.descent.active_gap, self.descent.dual, self.tol))
         if exact:
             self.descent.evaluate(self.tol)
         self._report(self.descent.gap if exact else self.descent.active_gap)
