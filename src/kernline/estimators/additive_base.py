@@ -16,11 +16,11 @@ from ..encoding import SCALES, EncodedData, Scale, TermSpec
 from ..randomness import RandomState, random_of, seed_from
 from ..shapes import ShapeFunctions
 from ..sklearn_compat import Constraints, Interval, Options, StrOptions, Tags
-from ..solvers import DualCD, SolveResult
+from ..solvers import DualCD
 from ..threads import thread_count
 from ..training import AdditiveRows, AdditiveSettings, Intercept, encode
 from .progress import FitProgress
-from .solving import Solved, solve_all
+from .solving import Solutions, Solved, solve_all
 from .training_data import AnyTrainingData
 
 Kernel = str | kernels.AdditiveKernel
@@ -90,10 +90,27 @@ class AdditiveBase(Solved[Matrix | EncodedData]):
         seed, n_threads = seed_from(random_of(self.random_state)), thread_count(self.n_jobs)
         rows = self._rows(data, self._kernels()[0], seed)
         cost = costs(C, data.weights)
-        progress = FitProgress(self, data.names, self.max_iter, int(self.verbose))
-        results = solve_all(rows, data, cost, self._solver(seed), n_threads, progress)
+        progress = FitProgress(self, self._names(data), self.max_iter, int(self.verbose))
+        results = self._solve(rows, data, cost, self._solver(seed), n_threads, progress)
         progress.end(self.tol)
         self._keep(results, rows)
+
+    def _names(self, data: AnyTrainingData) -> list[str]:
+        """The names of the problems."""
+        return data.names
+
+    def _solve(
+        self,
+        rows: AdditiveRows,
+        data: AnyTrainingData,
+        cost: Array,
+        solver: DualCD,
+        n_threads: int,
+        progress: FitProgress,
+        first: int = 0,
+    ) -> Solutions:
+        """Solve all problems; `first` is the number of the first one in `progress`."""
+        return solve_all(rows, data, cost, solver, n_threads, progress, first)
 
     def _rows(self, data: AnyTrainingData, kernel: Kernel, seed: int) -> AdditiveRows:
         """The rows, encoded for a kernel."""
@@ -117,10 +134,10 @@ class AdditiveBase(Solved[Matrix | EncodedData]):
     def _solver(self, seed: int) -> DualCD:
         return DualCD(self.tol, self.max_iter, seed, solver=self.solver)
 
-    def _keep(self, results: list[SolveResult], rows: AdditiveRows) -> None:
+    def _keep(self, results: Solutions, rows: AdditiveRows) -> None:
         self.gamma_ = rows.gamma
         self._keep_results(results)
-        weights = np.stack([result.weights for result in results])
+        weights = results[0].curves if len(results) == 1 else np.concatenate([result.curves for result in results])
         names = getattr(self, "feature_names_in_", None)
         self.shapes_ = ShapeFunctions(rows.encoder, rows.pair.read, weights, self.intercept_, names)
 

@@ -24,7 +24,6 @@ from .cross_validation import Scorer, ScorerName, grid_of
 from .fitting import in_one_step
 from .progress import FitProgress, runs_callbacks
 from .search import Search
-from .solving import solve_all
 
 
 class AdditiveSVCCV(AdditiveSVC):
@@ -48,7 +47,8 @@ class AdditiveSVCCV(AdditiveSVC):
         None is accuracy, weighted by `sample_weight`. A name is one of scikit-learn's scorers, given the weights too; a
         callable is called as scoring(model, X, y) for the held-out rows, and may ask the model for `predict` and
         `decision_function` of all of these.
-    gamma, p, loss, scale, fit_intercept, intercept_scaling, tol, max_iter, solver, class_weight : as for AdditiveSVC
+    gamma, p, loss, multi_class, scale, fit_intercept, intercept_scaling, tol, max_iter, solver, class_weight : as for
+        AdditiveSVC
     n_jobs : int or None, default=None
         Threads, for folds and classes. The result does not depend on it.
     random_state, verbose : as for AdditiveSVC. verbose=1 logs a line for each fold, class and C.
@@ -93,6 +93,7 @@ class AdditiveSVCCV(AdditiveSVC):
         gamma: float | str = "scale",
         p: float = -8.0,
         loss: str = "hinge",
+        multi_class: str = "auto",
         scale: Scale = "max",
         fit_intercept: bool = True,
         intercept_scaling: float | None = None,
@@ -112,6 +113,7 @@ class AdditiveSVCCV(AdditiveSVC):
         self.gamma = gamma
         self.p = p
         self.loss = loss
+        self.multi_class = multi_class
         self.scale = scale
         self.fit_intercept = fit_intercept
         self.intercept_scaling = intercept_scaling
@@ -131,15 +133,15 @@ class AdditiveSVCCV(AdditiveSVC):
         with validation.kernel_hint(self.kernel, "NystromSVC(kernel).choose(X, y)"):
             Cs, choices = grid_of(self.Cs), self._checked_kernels()
         data = self._labelled(X, y, sample_weight)
-        search = Search(data, y, sample_weight, Cs, self.cv, self.scoring)
+        search = Search(data, y, sample_weight, Cs, self.cv, self.scoring, joint=self._is_joint(data))
         seed, n_threads = seed_from(random_of(self.random_state)), thread_count(self.n_jobs)
         solver = self._solver(seed)
         tasks = search.tasks(kernel if isinstance(kernel, str) else kernel.name for kernel in choices)
-        progress = FitProgress(self, tasks + data.names, self.max_iter, int(self.verbose))
+        progress = FitProgress(self, tasks + self._names(data), self.max_iter, int(self.verbose))
         found, rows = search.run(choices, lambda kernel: self._rows(data, kernel, seed), solver, n_threads, progress)
         self.Cs_, self.scores_, self.best_score_ = found.Cs, found.scores, found.best_score
         self.kernel_, self.C_ = found.best_value, found.best_C
-        results = solve_all(rows, data, self.C_ * data.weights, solver, n_threads, progress, first=len(tasks))
+        results = self._solve(rows, data, self.C_ * data.weights, solver, n_threads, progress, first=len(tasks))
         progress.end(self.tol)
         self._keep(results, rows)
         self.classes_ = data.classes

@@ -1,14 +1,8 @@
 """The choice of C by cross-validation, shared by the estimators that make one.
 
-The rows are made ready for the solver once. A fold is a list of them, and each class of a fold runs along the path of
-increasing C, the α of one C giving the start of the next:
-
-    α ← t α,   t = min(C_new / C_old, t*),   t* = Σ α_i / (2 (Σ α_i − dual(α)))
-
-C_new / C_old keeps rows at the bound there; t* is where dual(t α) is highest (for the squared hinge, at C_old), near 1
-for classes that are separated, whose α no longer grow with C. The path ends early when the scores have risen and then
-stayed below the best for three C in a row: the largest C are the most expensive. A single fall says little, especially
-at the small end, where all scores are low.
+The rows are made ready for the solver once. A fold is a list of them, and its problems run along the path of increasing
+C (paths.py). The path ends early when the scores have risen and then stayed below the best for three C in a row: the
+largest C are the most expensive. A single fall says little, especially at the small end, where all scores are low.
 """
 
 from __future__ import annotations
@@ -20,23 +14,19 @@ from numbers import Integral
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassifierMixin
 
-from .. import _core
-from ..array_types import Array, Floats, Indices, Labels, Matrix
+from ..array_types import Array, Floats, Labels, Matrix
 from ..encoding import EncodedData
 from ..memory import check_memory
-from ..native import native_table
 from ..sklearn_compat import StrOptions
-from ..solvers import DualCD, Problem, SolveResult
+from ..solvers import DualCD
 from ..threads import run_tasks
-from ..training import TrainingRows
 from .labelled import AnyLabelled
 from .one_vs_rest import labels, one_column_flat
+from .paths import Fold, Path, Rows, Start
 from .progress import FitProgress, logger
-
-Rows: TypeAlias = NDArray[np.int32]
 
 # Ends of the grid of an integer `Cs`. With gamma="scale", MNIST and USPS are best near 10. Parts of covtype are best at
 # the upper end; ten times as far they gained 0.1 points on one split, and the last fit took ten times as long.
@@ -70,63 +60,29 @@ class ScorerName(StrOptions):
         return get_scorer_names()
 
 
-@dataclass(frozen=True)
-class Fold:
-    """Rows of the data to train on, and those held out."""
-
-    train: Rows
-    test: Rows
-
-
-@dataclass(frozen=True)
-class Path:
-    """The problems of one kernel: a fold's rows, a class against the rest, one of the C."""
-
-    rows: TrainingRows
-    folds: list[Fold]
-    labelled: AnyLabelled
-    Cs: Array
-
-    def problem(self, fold: int, label: int, c: int) -> Problem:
-        """One class of one fold at one C."""
-        train = self.folds[fold].train
-        return self.labelled.problem(label, self.rows, self.Cs[c] * self.labelled.weights[train], train)
-
-    def values(self, fold: int, result: SolveResult) -> Array:
-        """f(x_i) of the fold's held-out rows."""
-        held_out = self.folds[fold].test
-        out = np.empty(held_out.size)
-        table = native_table(self.rows.pair.read)
-        weights = np.append(result.weights, np.float32(0.0))  # the float more that a pair table may touch
-        _core.read_members(self.rows.data.native, table, weights, held_out, out, 1)
-        return out + result.intercept
-
-
 def follow(path: Path, scoring: Scoring, solver: DualCD, n_threads: int, progress: FitProgress, first: int) -> Array:
     """Run every fold and class along the path; returns the scores, (n_Cs, n_folds), NaN where C was not tried.
 
     `first` is the number of the first problem in `progress`.
     """
-    n_classes, interrupted = path.labelled.n_problems, threading.Event()
-    n_tasks = len(path.folds) * n_classes
+    interrupted = threading.Event()
+    n_tasks = len(path.folds) * path.n_problems
     _check_memory(path)
     tol = min(_LOOSER * solver.tol, max(solver.tol, _LOOSEST))
     solver = replace(solver, tol=tol, n_threads=max(1, n_threads // n_tasks))
-    starts: list[_Start | None] = [None] * n_tasks
+    starts: list[Start | None] = [None] * n_tasks
     scores = np.full((path.Cs.size, len(path.folds)), np.nan)
-    for c, C in enumerate(path.Cs):
-        values = [np.empty((fold.test.size, n_classes), dtype=np.float32) for fold in path.folds]
+    for c in range(path.Cs.size):
+        values = [np.empty((fold.test.size, path.labelled.n_problems), dtype=np.float32) for fold in path.folds]
 
-        def solve(task: int, c: int = c, C: float = C, values: list[Floats] = values) -> None:
-            fold, label = divmod(task, n_classes)
+        def solve(task: int, c: int = c, values: list[Floats] = values) -> None:
+            fold, number = divmod(task, path.n_problems)
             watch = progress.problem(first + task * path.Cs.size + c)
-            problem, start = path.problem(fold, label, c), starts[task]
-            beta, intercept = start.at(C, problem.n_rows) if start else (None, 0.0)
             at_seed = replace(solver, seed=solver.seed + task)
-            result = at_seed.solve(problem, watch, interrupted, start=beta, intercept=intercept)
+            result = path.solve(fold, number, c, at_seed, starts[task], watch, interrupted)
             watch.end(result)
-            values[fold][:, label] = path.values(fold, result)
-            starts[task] = _Start.of(result, C)
+            values[fold][:, path.scores_of(number)] = path.values(fold, result)
+            starts[task] = Start.of(result, path.Cs[c])
 
         run_tasks(solve, n_tasks, n_threads, interrupted)
         scores[c] = [scoring(fold.test, at_C) for fold, at_C in zip(path.folds, values, strict=True)]
@@ -203,31 +159,6 @@ class Scoring:
         scorer = self.scoring if callable(self.scoring) else get_scorer(self.scoring)
         options = {"sample_weight": weight} if scorer is not self.scoring and weight is not None else {}
         return float(scorer(model, self.data.X[rows], self.data.y[rows], **options))
-
-
-@dataclass(frozen=True)
-class _Start:
-    """A solution as the start of the next C: its β that are not zero."""
-
-    C: float
-    support: Indices
-    beta: Floats
-    highest: float  # t*
-    intercept: float
-
-    @classmethod
-    def of(cls, result: SolveResult, C: float) -> _Start:
-        support = np.flatnonzero(result.beta)
-        total = float(np.abs(result.beta).sum())
-        curvature = 2.0 * (total - result.dual)
-        highest = total / curvature if curvature > 0.0 else np.inf
-        return cls(C, support, result.beta[support].astype(np.float32), highest, result.intercept)
-
-    def at(self, C: float, n_rows: int) -> tuple[Array, float]:
-        """β and the intercept for a larger C."""
-        beta = np.zeros(n_rows)
-        beta[self.support] = min(C / self.C, self.highest) * self.beta
-        return beta, self.intercept
 
 
 def _has_fallen(scores: Array) -> bool:

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from numpy.typing import ArrayLike
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
 from .. import validation
@@ -15,6 +16,9 @@ from ..class_signs import ClassWeight, one_against_rest, row_weights
 from ..encoding import EncodedData, TermSpec
 from .training_data import RowsT, TrainingData
 
+# The name of the one problem of all classes together.
+ALL_CLASSES = "all classes"
+
 
 @dataclass(frozen=True, kw_only=True)
 class Labelled(TrainingData[RowsT]):
@@ -22,6 +26,11 @@ class Labelled(TrainingData[RowsT]):
 
     classes: Labels
     number: Indices  # of each row's class
+
+    @property
+    def labels(self) -> NDArray[np.int32]:
+        """The number of each row's class, as the core takes it."""
+        return np.ascontiguousarray(self.number, dtype=np.int32)
 
 
 AnyLabelled: TypeAlias = Labelled[Matrix] | Labelled[EncodedData]
