@@ -25,7 +25,12 @@ _Estimator = TypeVar("_Estimator", bound="BaseEstimator")
 ESTIMATORS = ("additive", "nystrom", "budgeted")
 
 # LIBLINEAR's -s (loss and solver) and LIBSVM's -t (kernel).
-_SOLVERS = {"1": ("squared_hinge", "dual-cd"), "2": ("squared_hinge", "newton"), "3": ("hinge", "dual-cd")}
+_SOLVERS: dict[str, dict[str, object]] = {
+    "1": {"loss": "squared_hinge", "solver": "dual-cd"},
+    "2": {"loss": "squared_hinge", "solver": "newton"},
+    "3": {"loss": "hinge", "solver": "dual-cd"},
+    "4": {"loss": "hinge", "solver": "dual-cd", "multi_class": "crammer-singer"},
+}
 _LARGEST_COST = 1024.0
 _KERNELS = {"0": "linear", "1": "poly", "2": "rbf", "3": "sigmoid"}
 _LANDMARK_KERNELS = ("rbf", "poly", "sigmoid", "laplacian", "exp-chi2")
@@ -76,11 +81,9 @@ def build(cls: type[_Estimator], given: Mapping[str, object], extra: list[str]) 
 
 def parameters(options: ModelOptions, seed: int, threads: int) -> dict[str, object]:
     """The parameters of the estimator, except the kernel and C; None for options that were not given."""
-    loss, solver = loss_and_solver(options.solver, options.loss)
     return {
         "gamma": gamma_value(options.gamma),
-        "loss": loss,
-        "solver": solver,
+        **loss_and_solver(options.solver, options.loss),
         "scale": options.scale,
         "tol": options.tol,
         "n_jobs": threads,
@@ -89,14 +92,14 @@ def parameters(options: ModelOptions, seed: int, threads: int) -> dict[str, obje
     }
 
 
-def loss_and_solver(solver: str | None, loss: str | None) -> tuple[str | None, str | None]:
-    """Loss and solver from -s, by name or by LIBLINEAR's number."""
+def loss_and_solver(solver: str | None, loss: str | None) -> dict[str, object]:
+    """Loss, solver and multi_class from -s, by name or by LIBLINEAR's number."""
     if solver is None or not solver.isdigit():
-        return loss, solver
+        return {"loss": loss, "solver": solver}
     if solver not in _SOLVERS:
         raise UsageError(
             f"-s {solver} is not supported. Use auto, dual-cd or newton, or LIBLINEAR's numbers: 1 (squared hinge, "
-            "dual), 2 (squared hinge, primal), 3 (hinge, dual). Without -s you get LIBSVM's C-SVC."
+            "dual), 2 (squared hinge, primal), 3 (hinge, dual), 4 (Crammer-Singer). Without -s you get LIBSVM's C-SVC."
         )
     return _SOLVERS[solver]
 

@@ -38,7 +38,7 @@ class ModelOptions:
             "-s",
             "--solver",
             help="auto (default), dual-cd or newton. Or LIBLINEAR's numbers: 1 squared hinge, dual; 2 squared hinge, "
-            "primal; 3 hinge, dual.",
+            "primal; 3 hinge, dual; 4 all classes in one problem (Crammer-Singer).",
         ),
     ] = None
     loss: Annotated[
