@@ -21,7 +21,7 @@ from .class_signs import LARGEST
 from .encoding import ColumnRange, EncodedData, Encoder, Scale, TermSpec, sample_of_values
 from .encoding.terms import replaced_columns
 from .kernels import AdditiveKernel
-from .memory import COLUMN_BYTES, check_width
+from .memory import COLUMN_BYTES, check_memory, check_width
 from .native import row_norms
 from .solvers import JointProblem, Problem
 from .solvers.intercept import kernel_mean
@@ -128,6 +128,12 @@ class TrainingRows:
                 "multi_class='crammer-singer' needs a method with a symmetric kernel: approximation='hats' or one of "
                 "the explicit maps, or kernel='linear'. With other methods, pass multi_class='ovr'."
             )
+        # β in the core, a copy of it, and four arrays of float64 to balance it with.
+        check_memory(
+            f"Fitting {n_classes:,} classes × {labels.size:,} rows as one problem",
+            40.0 * labels.size * n_classes,
+            "Pass multi_class='ovr'.",
+        )
         return JointProblem(
             data=self.data,
             pair=self.pair,
