@@ -49,9 +49,9 @@ class AdditiveSVC(OneAgainstRest[Matrix | EncodedData], AdditiveBase):
     multi_class : {"auto", "ovr", "crammer-singer"}, default="auto"
         How more than two classes are fitted: "ovr" as one binary problem per class, one against the rest;
         "crammer-singer" as one problem, in which a row costs 1 plus the highest score of another class minus the score
-        of its own, if that is positive. That is more accurate on most data, takes one to three times as long, and needs
-        loss="hinge" and "hats", an explicit map or the linear kernel. "auto" is "ovr". With two classes it makes no
-        difference: both have one binary problem.
+        of its own, if that is positive. That is more accurate on most data and takes up to twice as long, four to six
+        times on wide sparse data with many classes. It needs loss="hinge" and "hats", an explicit map or the linear
+        kernel. "auto" is "ovr". With two classes it makes no difference: both have one binary problem.
     scale : {"max", "minmax", "rank"}, default="max"
         How values reach [0, 1]. "max" keeps the kernel that of the raw values, which must not be negative; "minmax" and
         "rank" change the values, for tables with negative or skewed columns.
