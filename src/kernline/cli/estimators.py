@@ -27,13 +27,14 @@ ESTIMATORS = ("additive", "nystrom", "budgeted")
 
 TASKS = ("classification", "regression")
 # LIBLINEAR's -s (loss and solver) and LIBSVM's -t (kernel).
-_SOLVERS = {
-    "1": ("squared_hinge", "dual-cd"),
-    "2": ("squared_hinge", "newton"),
-    "3": ("hinge", "dual-cd"),
-    "11": ("squared_epsilon_insensitive", "newton"),
-    "12": ("squared_epsilon_insensitive", "dual-cd"),
-    "13": ("epsilon_insensitive", "dual-cd"),
+_SOLVERS: dict[str, dict[str, object]] = {
+    "1": {"loss": "squared_hinge", "solver": "dual-cd"},
+    "2": {"loss": "squared_hinge", "solver": "newton"},
+    "3": {"loss": "hinge", "solver": "dual-cd"},
+    "4": {"loss": "hinge", "solver": "dual-cd", "multi_class": "crammer-singer"},
+    "11": {"loss": "squared_epsilon_insensitive", "solver": "newton"},
+    "12": {"loss": "squared_epsilon_insensitive", "solver": "dual-cd"},
+    "13": {"loss": "epsilon_insensitive", "solver": "dual-cd"},
 }
 _REGRESSION_LOSSES = ("squared_error", "epsilon_insensitive", "squared_epsilon_insensitive")
 _LARGEST_COST = 1024.0
@@ -48,7 +49,7 @@ def kernel_name(kernel: str | None) -> str | None:
 
 def task_of(options: ModelOptions) -> str:
     """The task: as given, or as the loss implies."""
-    loss, _ = loss_and_solver(options.solver, options.loss)
+    loss = loss_and_solver(options.solver, options.loss)["loss"]
     task = options.task
     if task not in (None, *TASKS):
         raise UsageError(f"--task must be {' or '.join(TASKS)}, not {task!r}.")
@@ -108,11 +109,9 @@ def build(cls: type[_Estimator], given: Mapping[str, object], extra: list[str]) 
 
 def parameters(options: ModelOptions, seed: int, threads: int) -> dict[str, object]:
     """The parameters of the estimator, except the kernel and C; None for options that were not given."""
-    loss, solver = loss_and_solver(options.solver, options.loss)
     return {
         "gamma": gamma_value(options.gamma),
-        "loss": loss,
-        "solver": solver,
+        **loss_and_solver(options.solver, options.loss),
         "scale": options.scale,
         "tol": options.tol,
         "n_jobs": threads,
@@ -121,15 +120,16 @@ def parameters(options: ModelOptions, seed: int, threads: int) -> dict[str, obje
     }
 
 
-def loss_and_solver(solver: str | None, loss: str | None) -> tuple[str | None, str | None]:
-    """Loss and solver from -s, by name or by LIBLINEAR's number."""
+def loss_and_solver(solver: str | None, loss: str | None) -> dict[str, object]:
+    """Loss, solver and multi_class from -s, by name or by LIBLINEAR's number."""
     if solver is None or not solver.isdigit():
-        return loss, solver
+        return {"loss": loss, "solver": solver}
     if solver not in _SOLVERS:
         raise UsageError(
             f"-s {solver} is not supported. Use auto, dual-cd or newton, or LIBLINEAR's numbers: 1 (squared hinge, "
-            "dual), 2 (squared hinge, primal), 3 (hinge, dual); for regression, 11 (squared epsilon-insensitive, "
-            "primal), 12 (the same, dual), 13 (epsilon-insensitive, dual). Without -s you get LIBSVM's C-SVC."
+            "dual), 2 (squared hinge, primal), 3 (hinge, dual), 4 (Crammer-Singer); for regression, 11 (squared "
+            "epsilon-insensitive, primal), 12 (the same, dual), 13 (epsilon-insensitive, dual). Without -s you get "
+            "LIBSVM's C-SVC."
         )
     return _SOLVERS[solver]
 

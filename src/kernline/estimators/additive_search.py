@@ -21,7 +21,6 @@ from .additive_base import AdditiveBase, Kernel
 from .cross_validation import Scorer, ScorerName, grid_of
 from .progress import FitProgress
 from .search import Search
-from .solving import solve_all
 from .training_data import AnyTrainingData
 
 
@@ -54,11 +53,11 @@ class AdditiveSearch(AdditiveBase):
     ) -> None:
         """Choose among these C and kernels, solve all problems with the best, and keep their curves."""
         Cs, choices = grid
-        search = Search(data, y, sample_weight, Cs, self.cv, self.scoring)
+        search = Search(data, y, sample_weight, Cs, self.cv, self.scoring, joint=self._is_joint(data))
         seed, n_threads = seed_from(random_of(self.random_state)), thread_count(self.n_jobs)
         solver = self._solver(seed)
         tasks = search.tasks(kernel if isinstance(kernel, str) else kernel.name for kernel in choices)
-        progress = FitProgress(self, tasks + data.names, self.max_iter, int(self.verbose))
+        progress = FitProgress(self, tasks + self._names(data), self.max_iter, int(self.verbose))
 
         def encoded(kernel: Kernel) -> AdditiveRows:
             return self._rows(data, self._choice_apart(data, 1.0, kernel), seed)
@@ -68,9 +67,9 @@ class AdditiveSearch(AdditiveBase):
         choice = self._choice_apart(data, found.best_C, found.best_value)
         self._keep_choice(choice)
         self.C_ = found.best_C
-        results = solve_all(rows, data, self.C_ * data.weights, solver, n_threads, progress, first=len(tasks))
+        results = self._solve(rows, data, self.C_ * data.weights, solver, n_threads, progress, first=len(tasks))
         progress.end(self.tol)
-        self._keep(data.in_units(results), rows)
+        self._keep(results, rows)
 
     def _checked_kernels(self) -> Sequence[Kernel]:
         choices = self._kernels()

@@ -71,10 +71,10 @@ def follow(model: AdditiveSVC, data: Labelled[Matrix], *, first: bool) -> None:
 
 def _choice(model: AdditiveSVC, data: Labelled[Matrix], *, first: bool) -> Choice:
     """What the first batch made of "auto"; a joint fit of several classes has no problems to go on with."""
-    if not first and getattr(model, "solver_", "") == "joint" and (data.n_problems > 1 or model.shapes_.pairs):
+    if not first and (len(model.objective_) < data.n_problems or model.shapes_.pairs):
         raise ValueError(
             "partial_fit cannot go on from a fit of all classes together, or with interactions. Call partial_fit from "
-            "the start, or fit with solver='dual-cd'."
+            "the start, or fit with multi_class='ovr' and interactions=0."
         )
     if first:
         choice = model._choice_apart(data, model.C)
