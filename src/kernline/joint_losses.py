@@ -39,6 +39,9 @@ class JointLoss(Protocol):
     def curvature(self, F: Array) -> Array:
         """c_i times the diagonal of the Hessian of ℓ, shaped as F."""
 
+    def hessian_product(self, F: Array, change: Array) -> Array:
+        """c_i times the Hessian of ℓ at F_i, times the rows of `change`."""
+
     def total_hessian(self, F: Array) -> Array:
         """Σ_i c_i times the Hessian of ℓ, (n_problems, n_problems)."""
 
@@ -67,6 +70,14 @@ class Softmax:
         """c P (1 − P)."""
         P = probabilities(F)
         return self.cost[:, None] * P * (1.0 - P)
+
+    def hessian_product(self, F: Array, change: Array) -> Array:
+        """c (P ∘ d − P (P·d))."""
+        P = probabilities(F)
+        product = P * change
+        product -= P * _total(product)[:, None]
+        product *= self.cost[:, None]
+        return product
 
     def total_hessian(self, F: Array) -> Array:
         """Σ_i c_i (diag(P_i) − P_i P_iᵀ)."""
@@ -98,6 +109,10 @@ class Separate:
     def curvature(self, F: Array) -> Array:
         """c ℓ″."""
         return self.cost[:, None] * self.loss.curvature(self.targets, F)
+
+    def hessian_product(self, F: Array, change: Array) -> Array:
+        """c ℓ″ d."""
+        return self.curvature(F) * change
 
     def total_hessian(self, F: Array) -> Array:
         """Σ_i c_i ℓ″_i, on the diagonal."""

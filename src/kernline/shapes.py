@@ -16,7 +16,7 @@ from .array_types import Array, Floats, Indices, Labels, Matrix, MatrixLike
 from .encoding import EncodedData, Encoder, TableTerm
 from .encoding.terms import column_values
 from .native import decision, native_table, slots_of, weights_in
-from .pair_functions import PairFunction
+from .pair_functions import PairFunction, sum_of_pairs
 from .sklearn_compat import check_feature_names
 from .sources import row_blocks, sources, with_own_indices
 from .table_input import new_matrix
@@ -51,13 +51,19 @@ class ShapeFunctions:
 
     @classmethod
     def of_slots(
-        cls, encoder: Encoder, table: Table, slots: Floats, shape: tuple[int, ...], intercepts: Array
+        cls,
+        encoder: Encoder,
+        table: Table,
+        slots: Floats,
+        shape: tuple[int, ...],
+        intercepts: Array,
+        pairs: tuple[PairFunction, ...] = (),
     ) -> ShapeFunctions:
         """Return the curves of weights of this `shape` that are arranged already; they are not copied."""
         shapes = cls.__new__(cls)
         weights = weights_in(slots, shape)
         shapes.__dict__.update(encoder=encoder, table=table, weights=weights, intercepts=intercepts, _slots=slots)
-        shapes.__dict__["pairs"] = ()
+        shapes.__dict__["pairs"] = pairs
         return shapes
 
     def with_names(self, names: Labels | None) -> ShapeFunctions:
@@ -123,8 +129,7 @@ class ShapeFunctions:
             return out
         if isinstance(X, EncodedData):
             raise ValueError("decision: a model with pairs of features takes values, not codes.")
-        for pair in self.pairs:
-            out += pair.evaluate(column_values(X, pair.columns))
+        out += sum_of_pairs(self.pairs, X)
         return out
 
     def sum_of_curves(self, X: Matrix | EncodedData, n_threads: int = 1) -> Array:

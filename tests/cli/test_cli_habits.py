@@ -34,7 +34,7 @@ class TestLibsvm:
         assert (folder / "iris.svm").read_bytes() == before
         assert (folder / "iris.svm.kern").exists()
 
-    @pytest.mark.parametrize(("option", "hint"), [("-b", "--scores"), ("-R", "-B 10"), ("-d", "-p degree=3")])
+    @pytest.mark.parametrize(("option", "hint"), [("-m", "-j"), ("-R", "-B 10"), ("-d", "-p degree=3")])
     def test_hints(self, folder, option, hint):
         result = run("train", option, "5", "iris.svm")
         assert result.exit_code == 2

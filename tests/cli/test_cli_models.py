@@ -106,7 +106,7 @@ class TestPipelines:
         model = with_terms(kernline.AdditiveSVC(), TermSpec("pair", (2, 3), {"bins": (3, 3)})).fit(X, y)
         kernline.save(model, "m.kern")
         record = json.loads(run("inspect", "m.kern", "--data", "iris.svm", "--json").stdout)
-        expected = dict(zip([0, 1, 2, 3, "2 and 3"], model.shapes_.importance(X).sum(axis=1), strict=True))
+        expected = dict(zip([0, 1, 2, 3, "2 × 3"], model.shapes_.importance(X).sum(axis=1), strict=True))
         found = {entry["feature"]: entry["importance"] for entry in record["importance"]}
         assert found.keys() == expected.keys()
         assert found == pytest.approx(expected)

@@ -18,7 +18,8 @@ import kernline.export
 from kernline import AdditiveSVC, AdditiveSVCCV, BudgetedSVC, NystromMap, NystromSVC, tables
 
 ADDITIVE = {
-    "hats": AdditiveSVC(),
+    "default": AdditiveSVC(),
+    "hats": AdditiveSVC("chi2"),
     "many knots": AdditiveSVC("js", tables.Hats(300)),
     "linear": AdditiveSVC("linear"),
     "linear, scaled": AdditiveSVC("linear", scale="minmax"),
@@ -54,21 +55,24 @@ def data():
 
 def new_rows(model, rows):
     """Rows with negative values, if the model accepts them."""
-    return rows - 5.0 if isinstance(model, AdditiveSVC) and model.scale != "max" else rows
+    return rows - 5.0 if isinstance(model, AdditiveSVC) and model.scale_ != "max" else rows
 
 
 def fitted(model, X, y):
     return model.set_params(random_state=0).fit(X, y)
 
 
-def run_onnx(model, rows, path, input_type="float64"):
+def onnx_session(model, path, input_type="float64"):
     onnxruntime = pytest.importorskip("onnxruntime", reason="onnxruntime is the referee of ONNX files")
     pytest.importorskip("onnx", reason="to_onnx needs onnx")
     kernline.export.to_onnx(model, path, input_type=input_type)
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = options.inter_op_num_threads = 1
-    session = onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-    return session.run(["label", "scores"], {"X": rows.astype(input_type)})
+    return onnxruntime.InferenceSession(path, options, providers=["CPUExecutionProvider"])
+
+
+def run_onnx(model, rows, path, input_type="float64"):
+    return onnx_session(model, path, input_type).run(["label", "scores"], {"X": rows.astype(input_type)})
 
 
 def tolerance(expected):
@@ -122,19 +126,23 @@ def test_onnx_of_sparse_landmarks(data, tmp_path):
     assert_close(scores, model.decision_function(X))
 
 
-def run_c(header, name, rows, n_scores, folder):
+def compiled(folder):
+    """The library of run.c."""
     compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
     if compiler is None:
         pytest.skip("no C compiler")
-    source = folder / "run.c"
-    source.write_text(
+    strict = ["-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror", "-O1", "-shared", "-fPIC"]
+    subprocess.run([compiler, *strict, folder / "run.c", "-o", folder / "run.so", "-lm"], check=True)
+    return ctypes.CDLL(str(folder / "run.so"))
+
+
+def run_c(header, name, rows, n_scores, folder):
+    (folder / "run.c").write_text(
         f'#include "{header.name}"\n'
         f"int run(const double *x, double *scores) {{ return {name}_predict(x, scores); }}\n"
         f"const char *label(int k) {{ return {name}_labels[k]; }}\n"
     )
-    strict = ["-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror"]
-    subprocess.run([compiler, *strict, "-O1", "-shared", "-fPIC", source, "-o", folder / "run.so", "-lm"], check=True)
-    library = ctypes.CDLL(str(folder / "run.so"))
+    library = compiled(folder)
     library.label.restype = ctypes.c_char_p
     number = ctypes.POINTER(ctypes.c_double)
     scores = np.empty((len(rows), n_scores))

@@ -3,8 +3,6 @@
 import csv
 import ctypes
 import json
-import shutil
-import subprocess
 
 import numpy as np
 import pytest
@@ -13,7 +11,7 @@ from sklearn.datasets import load_diabetes
 import kernline.export
 from kernline import AdditiveSVR, AdditiveSVRCV
 
-from .test_export import score_of
+from .test_export import compiled, onnx_session, score_of
 
 MODELS = {
     "hats": AdditiveSVR(scale="minmax"),
@@ -44,43 +42,37 @@ def assert_close(found, expected):
 
 @pytest.mark.parametrize("name", MODELS)
 def test_onnx(name, data, targets, tmp_path):
-    onnxruntime = pytest.importorskip("onnxruntime", reason="onnxruntime is the referee of ONNX files")
-    pytest.importorskip("onnx", reason="to_onnx needs onnx")
     X, _, rows = data
     model = MODELS[name].fit(X, targets)
-    kernline.export.to_onnx(model, tmp_path / "model.onnx")
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    session = onnxruntime.InferenceSession(tmp_path / "model.onnx", options, providers=["CPUExecutionProvider"])
+    session = onnx_session(model, tmp_path / "model.onnx")
     assert [output.name for output in session.get_outputs()] == ["prediction"]
     assert_close(session.run(None, {"X": rows})[0], model.predict(rows))
 
 
-@pytest.mark.parametrize("name", MODELS)
-def test_c(name, data, targets, tmp_path):
-    compiler = shutil.which("cc") or shutil.which("gcc") or shutil.which("clang")
-    if compiler is None:
-        pytest.skip("no C compiler")
-    X, _, rows = data
-    model = MODELS[name].fit(X, targets)
-    kernline.export.to_c(model, tmp_path / "model.h")
-    source, library_file = tmp_path / "run.c", tmp_path / "run.so"
-    source.write_text(
-        '#include "model.h"\n'
-        "double run(const double *x, double *outputs) { return model_predict(x, outputs); }\n"
-        "const int n_outputs = MODEL_N_OUTPUTS;\n"
+def run_c(header, rows, folder):
+    """What the header predicts for rows."""
+    (folder / "run.c").write_text(
+        f'#include "{header.name}"\n'
+        f"double run(const double *x, double *outputs) {{ return {header.stem}_predict(x, outputs); }}\n"
+        f"const int n_outputs = {header.stem.upper()}_N_OUTPUTS;\n"
     )
-    strict = ["-std=c99", "-pedantic", "-Wall", "-Wextra", "-Werror"]
-    subprocess.run([compiler, *strict, "-O1", "-shared", "-fPIC", source, "-o", library_file, "-lm"], check=True)
-    library = ctypes.CDLL(str(library_file))
+    library = compiled(folder)
     library.run.restype = ctypes.c_double
-    expected = model.predict(rows)
     found = np.empty((len(rows), ctypes.c_int.in_dll(library, "n_outputs").value))
     number = ctypes.POINTER(ctypes.c_double)
     for row, outputs in zip(rows, found, strict=True):
         first = library.run(row.ctypes.data_as(number), outputs.ctypes.data_as(number))
         assert first == outputs[0] == library.run(row.ctypes.data_as(number), None)
-    assert_close(found.reshape(expected.shape), expected)
+    return found
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_c(name, data, targets, tmp_path):
+    X, _, rows = data
+    model = MODELS[name].fit(X, targets)
+    kernline.export.to_c(model, tmp_path / "model.h")
+    expected = model.predict(rows)
+    assert_close(run_c(tmp_path / "model.h", rows, tmp_path).reshape(expected.shape), expected)
 
 
 @pytest.mark.parametrize("name", MODELS)

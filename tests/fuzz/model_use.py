@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 import kernline
 
-METHODS = ("decision_function", "predict", "transform")
+METHODS = ("decision_function", "predict", "predict_proba", "transform")
 # Rows of a wider model would show how much memory rows take.
 WIDEST = 1000
 

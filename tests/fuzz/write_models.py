@@ -34,6 +34,8 @@ MODELS = {
     "cv": AdditiveSVCCV(["chi2", kernels.Intersection()], FEW, Cs=[1.0], cv=2),
     "svr": AdditiveSVR("chi2", FEW),
     "svr_cv": AdditiveSVRCV(["chi2", kernels.Intersection()], FEW, Cs=[1.0], cv=2),
+    "pairs": AdditiveSVC(interactions=[(0, 1), (1, 2)], categorical=[1]),
+    "softmax": AdditiveSVC("intersection", scale="rank", loss="log", C=1.0),
     "rbf": NystromSVC(n_basis=3),
     "poly": NystromSVC("poly", 0.1, basis=np.eye(3), degree=2.0),
     "laplacian": NystromSVC("laplacian", n_basis=3, basis="random"),
@@ -69,7 +71,7 @@ def main() -> None:
     for name, model in MODELS.items():
         if "random_state" in model.get_params() and model.random_state is None:
             model.set_params(random_state=0)
-        labels = y if name in ("pmsvm", "rank", "svr", "svr_cv") else np.array(["no", "yes"])[y % 2]
+        labels = y if name in ("pmsvm", "rank", "softmax", "svr", "svr_cv") else np.array(["no", "yes"])[y % 2]
         path = Path(__file__).parent / "models" / f"{name}.kern"
         rows = sp.csr_array(X) if name in SPARSE else mixed if name == "table" else X
         kernline.save(model.fit(rows, labels), path)

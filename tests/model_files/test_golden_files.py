@@ -24,6 +24,10 @@ def test_golden_files(path):
         return
     np.testing.assert_allclose(model.decision_function(expected["X"]), expected["scores"], rtol=1e-5, atol=1e-6)
     np.testing.assert_array_equal(model.predict(expected["X"]), expected["labels"])
+    assert hasattr(model, "predict_proba") == ("probabilities" in expected)
+    if "probabilities" in expected:
+        found = model.predict_proba(expected["X"])
+        np.testing.assert_allclose(found, expected["probabilities"], rtol=1e-5, atol=1e-6)
 
 
 def test_every_estimator_has_one():

@@ -73,6 +73,7 @@ _OPTIONS = (
     "delimiter",
     "format",
     "gamma",
+    "interactions",
     "kernel",
     "loss",
     "name",

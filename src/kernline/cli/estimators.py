@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from .errors import UsageError
@@ -27,17 +27,22 @@ ESTIMATORS = ("additive", "nystrom", "budgeted")
 
 TASKS = ("classification", "regression")
 # LIBLINEAR's -s (loss and solver) and LIBSVM's -t (kernel).
-_SOLVERS: dict[str, dict[str, object]] = {
+_SOLVERS: dict[str, dict[str, str | None]] = {
+    "0": {"loss": "log", "solver": "auto"},
     "1": {"loss": "squared_hinge", "solver": "dual-cd"},
     "2": {"loss": "squared_hinge", "solver": "newton"},
     "3": {"loss": "hinge", "solver": "dual-cd"},
     "4": {"loss": "hinge", "solver": "dual-cd", "multi_class": "crammer-singer"},
+    "7": {"loss": "log", "solver": "dual-cd"},
     "11": {"loss": "squared_epsilon_insensitive", "solver": "newton"},
     "12": {"loss": "squared_epsilon_insensitive", "solver": "dual-cd"},
     "13": {"loss": "epsilon_insensitive", "solver": "dual-cd"},
 }
+# Those with an L1 penalty, and the nearest that there are.
+_SPARSE_SOLVERS = {"5": "2 (squared hinge)", "6": "0 (logistic regression)"}
 _REGRESSION_LOSSES = ("squared_error", "epsilon_insensitive", "squared_epsilon_insensitive")
 _LARGEST_COST = 1024.0
+_NAMES_LISTED = 20
 _KERNELS = {"0": "linear", "1": "poly", "2": "rbf", "3": "sigmoid"}
 _LANDMARK_KERNELS = ("rbf", "poly", "sigmoid", "laplacian", "exp-chi2")
 
@@ -49,7 +54,7 @@ def kernel_name(kernel: str | None) -> str | None:
 
 def task_of(options: ModelOptions) -> str:
     """The task: as given, or as the loss implies."""
-    loss = loss_and_solver(options.solver, options.loss)["loss"]
+    loss = loss_and_solver(options)["loss"]
     task = options.task
     if task not in (None, *TASKS):
         raise UsageError(f"--task must be {' or '.join(TASKS)}, not {task!r}.")
@@ -59,6 +64,8 @@ def task_of(options: ModelOptions) -> str:
         task = "regression"
     if task == "regression" and options.class_weight:
         raise UsageError("-w weighs classes, which a regression does not have.")
+    if task == "regression" and options.probability:
+        raise UsageError("-b 1 is for the probabilities of classes, which a regression does not have.")
     return task or "classification"
 
 
@@ -111,7 +118,7 @@ def parameters(options: ModelOptions, seed: int, threads: int) -> dict[str, obje
     """The parameters of the estimator, except the kernel and C; None for options that were not given."""
     return {
         "gamma": gamma_value(options.gamma),
-        **loss_and_solver(options.solver, options.loss),
+        **loss_and_solver(options),
         "scale": options.scale,
         "tol": options.tol,
         "n_jobs": threads,
@@ -120,18 +127,62 @@ def parameters(options: ModelOptions, seed: int, threads: int) -> dict[str, obje
     }
 
 
-def loss_and_solver(solver: str | None, loss: str | None) -> dict[str, object]:
-    """Loss, solver and multi_class from -s, by name or by LIBLINEAR's number."""
-    if solver is None or not solver.isdigit():
-        return {"loss": loss, "solver": solver}
-    if solver not in _SOLVERS:
+def loss_and_solver(options: ModelOptions) -> dict[str, str | None]:
+    """Loss, solver and multi_class from --loss, -b and -s, which is a name or LIBLINEAR's number."""
+    found: dict[str, str | None] = {"loss": options.loss, "solver": options.solver}
+    if options.solver is not None and options.solver.isdigit():
+        found = _numbered(options.solver)
+    if options.probability:
+        if found["loss"] not in (None, "auto", "log"):
+            raise UsageError(
+                f"-b 1 trains with --loss log, whose scores are probabilities; got the loss {found['loss']}."
+            )
+        found = found | {"loss": "log"}
+    return found
+
+
+def _numbered(number: str) -> dict[str, str | None]:
+    """Loss, solver and multi_class by LIBLINEAR's number."""
+    if number in _SPARSE_SOLVERS:
         raise UsageError(
-            f"-s {solver} is not supported. Use auto, dual-cd or newton, or LIBLINEAR's numbers: 1 (squared hinge, "
-            "dual), 2 (squared hinge, primal), 3 (hinge, dual), 4 (Crammer-Singer); for regression, 11 (squared "
-            "epsilon-insensitive, primal), 12 (the same, dual), 13 (epsilon-insensitive, dual). Without -s you get "
-            "LIBSVM's C-SVC."
+            f"-s {number} is not supported: its L1 penalty makes weights of a linear model zero, and curves have an L2 "
+            f"penalty. Use -s {_SPARSE_SOLVERS[number]}. On tables, --loss log gives each column a weight of its "
+            "own, which is small for columns that do not help."
         )
-    return _SOLVERS[solver]
+    if number not in _SOLVERS:
+        raise UsageError(
+            f"-s {number} is not supported. Use auto, dual-cd or newton, or LIBLINEAR's numbers: 0 (logistic "
+            "regression), 1 (squared hinge, dual), 2 (squared hinge, primal), 3 (hinge, dual), 4 (Crammer-Singer), 7 "
+            "(logistic regression, dual); for regression, 11 (squared epsilon-insensitive, primal), 12 (the same, "
+            "dual), 13 (epsilon-insensitive, dual). Without -s you get LIBSVM's C-SVC."
+        )
+    return _SOLVERS[number]
+
+
+def interactions(text: str, names: Sequence[str] | None = None) -> str | int | list[tuple[int, int]]:
+    """The value of --interactions: auto, a number of pairs, or pairs of columns such as age:hours,0:3.
+
+    Columns are given by name, or by number from 0; without `names`, only the form of the text is checked.
+    """
+    if text == "auto":
+        return text
+    if text.isdigit():
+        return int(text)
+    pairs = [tuple(part.strip() for part in pair.split(":")) for pair in text.split(",")]
+    if not all(len(pair) == 2 and all(pair) for pair in pairs):
+        raise UsageError(
+            f"--interactions {text}: expected auto, a number of pairs, or pairs of columns, such as age:hours,0:3."
+        )
+    return [(_column(a, names), _column(b, names)) for a, b in pairs]
+
+
+def _column(text: str, names: Sequence[str] | None) -> int:
+    if names is not None and text in names:
+        return list(names).index(text)
+    if text.isdigit() or names is None:
+        return int(text) if text.isdigit() else -1
+    known = ", ".join(names[:_NAMES_LISTED]) + (", …" if len(names) > _NAMES_LISTED else "")
+    raise UsageError(f"--interactions: there is no column {text!r}. There are: {known}.")
 
 
 def intercept(bias: float | None) -> dict[str, object]:

@@ -9,7 +9,6 @@ from typing import Any, NoReturn
 from typer.core import TyperCommand
 
 _HINTS = {
-    "-b": "Probabilities are not supported; kernline predict --scores writes scores.",
     "-R": "The intercept is always penalised; -B 10 penalises it less than -B 1.",
     "-n": "nu-SVM is not supported; -c sets the cost, -j the number of threads.",
     "-m": "There is no kernel cache; -j sets the number of threads.",

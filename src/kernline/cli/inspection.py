@@ -172,13 +172,17 @@ def _of_model(svm: Model, file: str) -> dict[str, object]:
     names = getattr(svm, "feature_names_in_", None)
     record |= {"feature_names": None if names is None else [str(name) for name in names]}
     record["target"] = getattr(svm, "target_name_", None)
+    shapes: ShapeFunctions | None = getattr(last, "shapes_", None)
+    if shapes is not None and shapes.pairs:
+        record["pairs"] = [_named(svm, pair.columns) for pair in shapes.pairs]
     return record | {"gamma": getattr(last, "gamma_", None), "parameters": _parameters(last)}
 
 
 def _parameters(svm: Model) -> dict[str, object]:
-    """The main parameters and all that differ from their defaults; for a search, the kernel and C that it chose."""
+    """The main parameters, as the fit chose them, and all that differ from their defaults."""
     defaults, given = type(svm)().get_params(), svm.get_params()
-    given |= {name: getattr(svm, f"{name}_") for name in ("kernel", "C") if hasattr(svm, f"{name}_")}
+    chosen = ("kernel", "C", "scale", "loss")
+    given |= {name: getattr(svm, f"{name}_") for name in chosen if name in given and hasattr(svm, f"{name}_")}
     main = {name: given[name] for name in _MAIN_PARAMETERS if name in given}
     return main | {name: value for name, value in given.items() if str(value) != str(defaults.get(name))}
 
@@ -245,14 +249,15 @@ def _curves(svm: Model) -> ShapeFunctions:
 def _importance(svm: Model, curves: ShapeFunctions, X: Matrix, top: int) -> list[tuple[str | int, float]]:
     """The features that change the scores most, summed over all classes."""
     total = curves.importance(before_final_step(svm, X)).sum(axis=1)
-    names = getattr(svm, "feature_names_in_", None)
     order = total.argsort(kind="stable")[::-1][:top]
+    return [(_named(svm, curves.functions[k]), float(total[k])) for k in order]
 
-    def named(columns: tuple[int, ...]) -> str | int:
-        parts = [str(names[j]) if names is not None else j for j in columns]
-        return parts[0] if len(parts) == 1 else " and ".join(map(str, parts))
 
-    return [(named(curves.functions[k]), float(total[k])) for k in order]
+def _named(svm: Model, columns: tuple[int, ...]) -> str | int:
+    """A feature by its name or number, or a pair of features."""
+    names = getattr(svm, "feature_names_in_", None)
+    parts = [str(names[j]) if names is not None else j for j in columns]
+    return parts[0] if len(parts) == 1 else " × ".join(map(str, parts))
 
 
 def _listed(record: dict[str, object]) -> list[str]:

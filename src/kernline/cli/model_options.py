@@ -43,19 +43,27 @@ class ModelOptions:
         typer.Option(
             "-s",
             "--solver",
-            help="auto (default), dual-cd or newton. Or LIBLINEAR's numbers: 1 squared hinge, dual; 2 squared hinge, "
-            "primal; 3 hinge, dual; 4 all classes in one problem (Crammer-Singer). For regression: 11 squared "
-            "epsilon-insensitive, primal; 12 the same, dual; 13 epsilon-insensitive, dual.",
+            help="auto (default), dual-cd or newton. Or LIBLINEAR's numbers: 0 logistic regression; 1 squared hinge, "
+            "dual; 2 squared hinge, primal; 3 hinge, dual; 4 all classes in one problem (Crammer-Singer); 7 logistic "
+            "regression, dual. For regression: 11 squared epsilon-insensitive, primal; 12 the same, dual; 13 "
+            "epsilon-insensitive, dual.",
         ),
     ] = None
     loss: Annotated[
         str | None,
         typer.Option(
             "--loss",
-            help="hinge (default) or squared_hinge. For regression: squared_error (default), epsilon_insensitive or "
+            help="hinge, squared_hinge or log, which has probabilities. Default: log for tables, else hinge. For "
+            "regression: squared_error (default), epsilon_insensitive or "
             "squared_epsilon_insensitive.",
         ),
     ] = None
+    probability: Annotated[
+        int,
+        typer.Option(
+            "-b", "--probability", min=0, max=1, help="1: train for probabilities, as with --loss log. Default: 0."
+        ),
+    ] = 0
     scale: Annotated[
         str | None,
         typer.Option(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol, TypeGuard, cast
 
 from .errors import UsageError
@@ -100,15 +101,29 @@ def described(model: Model) -> str:
 
 
 def scores(model: Classifier | Regressor, X: Matrix) -> Array:
-    """The decision function, or the numbers that a regression predicts.
+    """The decision function, or the numbers that a regression predicts."""
+    return _in_blocks(model, model.decision_function if is_classifier(model) else cast("Regressor", model).predict, X)
 
-    If a step does not accept sparse rows, they are made dense block by block.
-    """
+
+def probabilities(model: Classifier | Regressor, X: Matrix, path: str) -> Array:
+    """The probability of each class. A UsageError if the model in the file has none."""
+    if not hasattr(model, "predict_proba"):
+        last = final_step(model)
+        loss = getattr(last, "loss_", getattr(last, "loss", None))
+        how = f"with the loss {loss}" if loss is not None and is_classifier(model) else f"as a {described(model)}"
+        raise UsageError(
+            f"-b 1: {path} has no probabilities, as it was trained {how}. Train it with -b 1, which needs an additive "
+            "kernel, or pass --scores."
+        )
+    return _in_blocks(model, model.predict_proba, X)
+
+
+def _in_blocks(model: Model, values: Callable[[Matrix], Array], X: Matrix) -> Array:
+    """What a method says of all rows. If a step does not accept sparse rows, they are made dense block by block."""
     import numpy as np
 
     from ..array_types import is_sparse
 
-    values = model.decision_function if is_classifier(model) else cast("Regressor", model).predict
     if not is_sparse(X) or not _needs_dense(model) or not X.shape[0]:
         return values(X)
     n = max(1, _DENSE_VALUES // max(1, X.shape[1]))

@@ -11,6 +11,7 @@ from . import options as opt
 from .data import Reading, check_not_input, model_and_data
 from .errors import UsageError
 from .models import Classifier, is_classifier, load_predictor
+from .models import probabilities as probabilities_of
 from .models import scores as scores_of
 from .output import Output, table
 from .regression import measured, prediction_lines
@@ -35,6 +36,12 @@ def predict(
         ),
     ] = None,
     scores: Annotated[bool, typer.Option("--scores", help="Write scores after the labels.")] = False,
+    probability: Annotated[
+        int,
+        typer.Option(
+            "-b", "--probability", min=0, max=1, help="1: write the probability of each class after the labels."
+        ),
+    ] = 0,
     *,
     reading: opt.ForModel,
     out: Output,
@@ -47,9 +54,12 @@ def predict(
     kernline predict model.kern test.svm -o out.csv
     kernline predict test.svm model.kern out.txt
     cat test.svm | kernline predict model.kern - --scores > out.txt
+    kernline predict -b 1 test.svm model.kern out.txt
     """
     with out.working():
         path = _output_path(result, output)
+        if scores and probability:
+            raise UsageError("--scores and -b 1 both write numbers after the labels. Pass one of them.")
         model, data = model_and_data(model, data)
         if path is not None:
             check_not_input(path, model, data)
@@ -58,13 +68,15 @@ def predict(
         if scores and not is_classifier(svm):
             raise UsageError(f"--scores: {model} is a regression, which has no scores besides its predictions.")
         content = Reading(out, reading).rows(data, svm)
+        chances = probabilities_of(svm, content.X, model) if probability else None
         values = scores_of(svm, content.X)
         csv = path is not None and path.suffix.lower() == ".csv"
         if is_classifier(svm):
             labels = _labels(svm, values)
             record, line = _counted(labels, content.y)
             predicted = {"labels": labels} | ({"scores": values} if scores else {})
-            lines = _lines(svm, labels, values if scores else None, csv=csv)
+            predicted |= {} if chances is None else {"probabilities": chances}
+            lines = _lines(svm, labels, values if scores else None, chances, csv=csv)
         else:
             record, line = measured(values, content.y)
             predicted, lines = {"predictions": values}, prediction_lines(values, csv=csv)
@@ -206,22 +218,28 @@ def _percent(share: float | None) -> str:
     return "-" if share is None else f"{100.0 * share:.2f}"
 
 
-def _lines(svm: Classifier, labels: Labels, values: Array | None, *, csv: bool) -> str:
-    """One line per row. There is one score per class; with two classes, only that of the second."""
+def _lines(svm: Classifier, labels: Labels, scores: Array | None, chances: Array | None, *, csv: bool) -> str:
+    """One line per row. There is one score per class; with two classes, only that of the second.
+
+    Above probabilities is a line with the labels, as in LIBSVM.
+    """
     import csv as table_of_text
     import io
 
     text = io.StringIO()
     names = [str(label) for label in svm.classes_.tolist()]
     rows: list[list[object]] = [[label] for label in labels.tolist()]
+    values = scores if chances is None else chances
     if values is not None:
         columns = values.reshape(len(rows), -1).tolist()
-        rows = [[*row, *scores] for row, scores in zip(rows, columns, strict=True)]
-        names = [f"score_{name}" for name in (names[1:] if len(names) == 2 else names)]
+        rows = [[*row, *numbers] for row, numbers in zip(rows, columns, strict=True)]
+        kind = "score" if chances is None else "probability"
+        heads = [f"{kind}_{name}" for name in (names[1:] if chances is None and len(names) == 2 else names)]
     if csv:
         writer = table_of_text.writer(text, lineterminator="\n")
-        writer.writerow(["label", *(names if values is not None else [])])
+        writer.writerow(["label", *(heads if values is not None else [])])
         writer.writerows(rows)
     else:
+        text.write("" if chances is None else f"labels {' '.join(names)}\n")
         text.writelines(" ".join(map(str, row)) + "\n" for row in rows)
     return text.getvalue()

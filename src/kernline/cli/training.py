@@ -65,6 +65,13 @@ def train(
     goal: Goal,
     kernel: Annotated[str | None, mod.KernelOption] = None,
     options: mod.ModelOptions,
+    interactions: Annotated[
+        str | None,
+        typer.Option(
+            "--interactions",
+            help="Tables of pairs of columns: auto, a number of pairs to choose, or pairs such as age:hours,0:3.",
+        ),
+    ] = None,
     seed: mod.Seed = 0,
     force: opt.Force = False,
     keep: Annotated[bool, typer.Option("--keep", help="On Ctrl-C, save the partly trained model.")] = False,
@@ -78,6 +85,7 @@ def train(
     kernline train table.csv model.kern --target species --kernel intersection --scale rank
     kernline train data.svm model.kern --kernel rbf -c 10 -p n_basis=1000
     kernline train houses.csv model.kern --target price --task regression --scale rank
+    kernline train table.csv model.kern --target species --interactions auto -b 1
     kernline train -v 5 -c 10 data.svm
     kernline train -C data.svm
     zcat data.gz | kernline train - model.kern
@@ -87,6 +95,8 @@ def train(
         name = estimators.kernel_name(kernel)
         cls = estimators.estimator_class(options.estimator, name, estimators.task_of(options))
         given = estimators.parameters(options, seed, reading.threads)
+        if interactions is not None:
+            _check_interactions(interactions, cls, goal)
         source = Reading(out, reading)
         if goal.find_cost:
             costs = estimators.costs_from(goal.cost)
@@ -100,10 +110,26 @@ def train(
             content = source.labelled(data)
         if options.class_weight:
             svm.set_params(class_weight=estimators.class_weights(options.class_weight, content.y))
+        if interactions is not None:
+            svm.set_params(interactions=estimators.interactions(interactions, _names(content)))
         if path is None:
             _validate(out, svm, content, goal.folds or 5, seed)
         else:
             _fit_and_save(out, svm, content, path, keep=keep)
+
+
+def _check_interactions(text: str, cls: type[SVM], goal: Goal) -> None:
+    """Refuse what cannot be, before any data is read."""
+    estimators.interactions(text)
+    if "interactions" not in cls().get_params():
+        raise UsageError(f"--interactions needs an additive model; {cls.__name__} has no tables of pairs.")
+    if goal.find_cost:
+        raise UsageError("--interactions does not apply to -C: without -c, the data itself decides C.")
+
+
+def _names(content: LabelledRows) -> list[str]:
+    """The names of the columns; their numbers, if they have none."""
+    return content.feature_names or [str(j) for j in range(content.X.shape[1])]
 
 
 def _output_file(out: Output, data: str, model: str | None, goal: Goal, *, force: bool, keep: bool) -> Path | None:
@@ -124,7 +150,7 @@ def _fit_and_save(out: Output, svm: SVM, content: LabelledRows, path: Path, *, k
     with watched(out, svm, keep=keep) as watch:
         _fit(svm, content)
         if hasattr(svm, "scale_"):
-            out.note(f"Scale: {svm.scale_}")
+            out.note(_chosen(svm))
         save_model(svm, content, path)  # inside, so that --keep also covers Ctrl-C while saving
     total = out.seconds
     record = {
@@ -142,6 +168,14 @@ def _fit_and_save(out: Output, svm: SVM, content: LabelledRows, path: Path, *, k
             "were trained for one epoch. Predictions of their classes are less accurate than after a full fit."
         )
         raise typer.Exit(ExitCode.INTERRUPTED)
+
+
+def _chosen(svm: SVM) -> str:
+    """What the fit chose, and why."""
+    if not hasattr(svm, "kernel_"):
+        return f"Scale: {svm.scale_}"
+    pairs = f", {len(svm.shapes_.pairs)} pairs" if svm.shapes_.pairs else ""
+    return f"Kernel {svm.kernel_}, scale {svm.scale_}, loss {svm.loss_}, C {svm.C_:.3g}{pairs}: {svm._reason}"
 
 
 def _validate(out: Output, svm: SVM, content: LabelledRows, folds: int, seed: int) -> None:
@@ -167,8 +201,11 @@ def _description(svm: SVM, content: LabelledRows) -> dict[str, object]:
     relative = None if gap is None else float((gap / svm.objective_.clip(1e-300)).max())
     return {
         "estimator": type(svm).__name__,
-        "kernel": getattr(svm, "kernel", "rbf"),
-        "C": svm.C,
+        "kernel": getattr(svm, "kernel_", getattr(svm, "kernel", "rbf")),
+        "C": getattr(svm, "C_", svm.C),
+        "loss": getattr(svm, "loss_", None),
+        "scale": getattr(svm, "scale_", None),
+        "pairs": [list(pair.columns) for pair in svm.shapes_.pairs] if hasattr(svm, "shapes_") else None,
         "gamma": svm.gamma_,
         "rows": rows,
         "features": features,

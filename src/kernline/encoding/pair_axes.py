@@ -46,7 +46,9 @@ class PairAxis:
         return np.where(self.points[at] == values, self.places[at], float(self.size))
 
     def check(self) -> None:
-        """Raise ValueError unless the fields are such as `axes_of` leaves."""
+        """Raise ValueError unless the fields are such as `pair_columns` leaves: files can hold anything."""
+        if type(self.is_number) is not bool or type(self.size) is not int:
+            raise ValueError("an axis must say whether it is one of a number, and how many places it has.")
         for name, array in (("points", self.points), ("places", self.places)):
             if not isinstance(array, np.ndarray) or array.dtype != np.float64 or array.ndim != 1:
                 raise ValueError(f"the {name} of an axis must be an array of float64 of one dimension.")

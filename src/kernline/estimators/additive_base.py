@@ -179,6 +179,7 @@ class AdditiveBase(Solved[Matrix | EncodedData]):
     def _keep_choice(self, choice: Choice) -> None:
         self.kernel_, self.scale_, self.loss_ = choice.kernel, choice.scale, choice.loss
         self.C_ = choice.C
+        self._reason = choice.reason
 
     @property
     @abstractmethod

@@ -77,6 +77,13 @@ def checked_interactions(
     interactions: Interactions, names: Names, rows: AdditiveRows
 ) -> int | str | list[tuple[int, int]]:
     """Pairs as numbers of columns; a pair of a column with itself, twice the same, or of no such column is refused."""
+    if rows.pair.grid is None and not is_none(interactions):
+        if isinstance(interactions, str):
+            return 0
+        raise ValueError(
+            f"interactions={interactions!r:.50}: tables of pairs need curves, and the linear kernel has none. Pass "
+            "kernel='intersection'; X with negative values must be a dense array for it (X.toarray())."
+        )
     if isinstance(interactions, str):
         return interactions
     if isinstance(interactions, int | np.integer):
@@ -84,16 +91,17 @@ def checked_interactions(
     known = {str(name): j for j, name in enumerate(names.columns)} if names.columns is not None else {}
     pairs: list[tuple[int, int]] = []
     for given in interactions:
-        pair = tuple(known.get(one, one) if isinstance(one, str) else one for one in given)
+        sides = tuple(given) if isinstance(given, tuple | list | np.ndarray) else ()
+        pair = tuple(known.get(one, one) if isinstance(one, str) else one for one in sides)
         inside = all(isinstance(j, int | np.integer) and 0 <= j < rows.encoder.n_features for j in pair)
         if len(pair) != 2 or not inside or pair[0] == pair[1]:
             raise ValueError(
-                f"interactions: {tuple(given)!r} is not a pair of two different columns. Pass pairs of names or of "
+                f"interactions: {sides or given!r} is not a pair of two different columns. Pass pairs of names or of "
                 f"numbers from 0 to {rows.encoder.n_features - 1}."
             )
         ordered = (int(min(pair)), int(max(pair)))
         if ordered in pairs:
-            raise ValueError(f"interactions: the pair {tuple(given)!r} is given twice.")
+            raise ValueError(f"interactions: the pair {sides!r} is given twice.")
         pairs.append(ordered)
     return pairs
 

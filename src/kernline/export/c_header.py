@@ -10,13 +10,27 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..array_types import Array, Numbers
+from ..array_types import Array
 from ..encoding import Encoder, TableTerm
 from ..estimators.additive import AdditiveSVC
 from ..io.atomic import replacing
+from ..shapes import ShapeFunctions
 from ..tables import DenseTable, PowersTable
 from ..tables.pmsvm import LOG_SHIFT
-from .common import AdditiveModel, additive_model, gap_values, ranks_of, rows_of, terms_of, weights_of
+from .c_literals import quoted, table
+from .c_pairs import PAIR_CODE, pair_code, pair_tables
+from .common import (
+    AdditiveModel,
+    ExportedTerm,
+    Ranks,
+    additive_model,
+    gap_values,
+    probabilities_of,
+    ranks_of,
+    rows_of,
+    terms_of,
+    weights_of,
+)
 
 
 def to_c(model: AdditiveModel, path: str | os.PathLike[str], *, name: str | None = None) -> None:
@@ -26,8 +40,10 @@ def to_c(model: AdditiveModel, path: str | os.PathLike[str], *, name: str | None
     returns the number of its class; ``NAME_labels`` has the classes as text. `scores` points to NAME_N_SCORES numbers,
     which receive the result of `decision_function`, or is NULL. For a regression, it is ``double NAME_predict(const
     double *x, double *outputs)``, which returns the first output; `outputs` points to NAME_N_OUTPUTS numbers, or is
-    NULL. In a column of text, the value is that of ``double NAME_level(int column, const char *text)``; NULL and the
-    empty text are missing. A missing number is NAN. Compile without -ffast-math.
+    NULL. With loss="log", ``void NAME_probabilities(const double *scores, double *probabilities)`` turns scores into
+    the result of `predict_proba`, one number per class. In a column of text, the value is that of ``double
+    NAME_level(int column, const char *text)``; NULL and the empty text are missing. A missing number is NAN. Compile
+    without -ffast-math.
 
     Parameters
     ----------
@@ -66,30 +82,15 @@ def _parts(model: AdditiveModel, name: str) -> Iterator[str]:
     yield f"/* Written by kernline: {type(model).__name__}, {n_features} features, {answer.described}. C99. */\n"
     yield f"#ifndef {guard}\n#define {guard}\n\n#include <stddef.h>\n"
     powers, gaps = isinstance(shapes.table, PowersTable), gap_values(encoder)
-    yield "#include <math.h>\n" if powers or gaps is not None or encoder.columns.of_text else ""
+    has_math = powers or gaps is not None or encoder.columns.of_text or answer.probabilities
+    yield "#include <math.h>\n" if has_math else ""
     yield "#include <string.h>\n\n" if encoder.columns.of_text else "\n"
     yield f"#define {name.upper()}_N_FEATURES {n_features}\n{answer.definitions}"
     yield from _levels(encoder, name)
     if gaps is not None:
-        yield from _table("double", f"{name}_gaps", gaps)
-    yield from _table("double", f"{name}_intercepts", np.asarray(shapes.intercepts, dtype=np.float64))
-    yield from _table("float", f"{name}_weights", weights_of(shapes))
+        yield from table("double", f"{name}_gaps", gaps)
     ranks = ranks_of(encoder)
-    if ranks is None:
-        yield from _table("double", f"{name}_offsets", encoder.offsets)
-        yield from _table("double", f"{name}_factors", encoder.factors)
-    else:
-        for what in ("edges", "levels", "slopes"):
-            yield from _table("double", f"{name}_{what}", getattr(ranks, what))
-    if encoder.grid is not None:
-        yield from _table("float", f"{name}_thresholds", encoder.thresholds)
-        if isinstance(shapes.table, DenseTable):
-            yield from _table("float", f"{name}_table", rows_of(shapes.table))
-    for number, (term, scores) in enumerate(terms):
-        yield from _table("double", f"{name}_term{number}", scores)
-        for axis_number, axis in enumerate(term.axes):
-            if axis.points.size:
-                yield from _table("double", f"{name}_term{number}_axis{axis_number}", axis.points)
+    yield from _tables(shapes, ranks, terms, name)
     unit = _AFFINE if ranks is None else _RANKS.replace("N_EDGES", str(ranks.edges.shape[1]))
     vector = _POWERS if powers else _VALUE
     if encoder.grid is not None:
@@ -102,7 +103,10 @@ def _parts(model: AdditiveModel, name: str) -> Iterator[str]:
     code = code.replace("/* missing */", _FILL_GAPS if gaps is not None else _SKIP_NAN if skips else _VALUES)
     code = code.replace("/* terms */", "".join(_term_code(number, *exported) for number, exported in enumerate(terms)))
     helpers = {axis.kind for term, _ in terms for axis in term.axes} & set(_AXES)
-    code = "".join(_AXES[kind] for kind in sorted(helpers)) + code
+    if shapes.pairs:
+        code = PAIR_CODE + code.replace("/* pairs */", pair_code(shapes.pairs))
+        helpers.add("levels")
+    code = "".join(_AXES[kind] for kind in sorted(helpers)) + code.replace("/* pairs */", "")
     for key, value in (
         ("LOW", low),
         ("HIGH", high),
@@ -116,7 +120,31 @@ def _parts(model: AdditiveModel, name: str) -> Iterator[str]:
         ("ANSWERS", answer.all_of_them),
     ):
         code = re.sub(rf"\b{key}(?=\b|_)", value, code)
-    yield code + answer.end.replace("N_SCORES", str(n_problems)) + "}\n\n#endif\n"
+    yield code + answer.end.replace("N_SCORES", str(n_problems)) + "}\n"
+    yield answer.probabilities.replace("NAME", name).replace("N_SCORES", str(n_problems)) + "\n#endif\n"
+
+
+def _tables(shapes: ShapeFunctions, ranks: Ranks | None, terms: list[ExportedTerm], name: str) -> Iterator[str]:
+    """All that the model has learnt."""
+    yield from table("double", f"{name}_intercepts", np.asarray(shapes.intercepts, dtype=np.float64))
+    yield from table("float", f"{name}_weights", weights_of(shapes))
+    if ranks is None:
+        yield from table("double", f"{name}_offsets", shapes.encoder.offsets)
+        yield from table("double", f"{name}_factors", shapes.encoder.factors)
+    else:
+        for what in ("edges", "levels", "slopes"):
+            yield from table("double", f"{name}_{what}", getattr(ranks, what))
+    if shapes.encoder.grid is not None:
+        yield from table("float", f"{name}_thresholds", shapes.encoder.thresholds)
+        if isinstance(shapes.table, DenseTable):
+            yield from table("float", f"{name}_table", rows_of(shapes.table))
+    for number, (term, scores) in enumerate(terms):
+        yield from table("double", f"{name}_term{number}", scores)
+        for axis_number, axis in enumerate(term.axes):
+            if axis.points.size:
+                yield from table("double", f"{name}_term{number}_axis{axis_number}", axis.points)
+    if shapes.pairs:
+        yield from pair_tables(shapes.pairs, name)
 
 
 class _Answer(NamedTuple):
@@ -128,6 +156,7 @@ class _Answer(NamedTuple):
     comment: str
     all_of_them: str
     end: str
+    probabilities: str = ""  # the function for these
 
 
 def _answer(model: AdditiveModel, name: str) -> _Answer:
@@ -137,13 +166,15 @@ def _answer(model: AdditiveModel, name: str) -> _Answer:
         definitions = f"#define {name.upper()}_N_OUTPUTS {n_problems}\n\n"
         return _Answer(described, definitions, "double", "The first output of a row", "outputs", _FIRST_OUTPUT)
     classes = model.classes_.tolist()
-    texts = ", ".join(_quoted(str(label)) for label in classes)
+    texts = ", ".join(quoted(str(label)) for label in classes)
     definitions = (
         f"#define {name.upper()}_N_CLASSES {len(classes)}\n#define {name.upper()}_N_SCORES {n_problems}\n\n"
         f"static const char *const {name}_labels[{len(classes)}] = {{{texts}}};\n"
     )
     best = _TWO_CLASSES if n_problems == 1 else _MORE_CLASSES
-    return _Answer(f"{len(classes)} classes", definitions, "int", "The number of the class of a row", "scores", best)
+    comment, kind = "The number of the class of a row", probabilities_of(model)
+    probabilities = _PROBABILITIES[kind] if kind is not None else ""
+    return _Answer(f"{len(classes)} classes", definitions, "int", comment, "scores", best, probabilities)
 
 
 def _term_code(number: int, term: TableTerm, _: Array) -> str:
@@ -166,37 +197,11 @@ def _levels(encoder: Encoder, name: str) -> Iterator[str]:
     """The names of the levels of columns of text, and the function that looks them up."""
     cases = ""
     for j, levels in zip(encoder.columns.of_text, encoder.columns.levels, strict=True):
-        texts = ",\n".join(f"  {_quoted(text)}" for text in levels)
+        texts = ",\n".join(f"  {quoted(text)}" for text in levels)
         yield f"static const char *const {name}_levels{j}[{max(1, levels.size)}] = {{\n{texts or '  NULL'}\n}};\n"
         cases += f"    case {j}: levels = {name}_levels{j}; n = {levels.size}; break;\n"
     if cases:
         yield _LEVEL.replace("/* cases */", cases).replace("NAME", name) + "\n"
-
-
-def _table(kind: str, name: str, values: Numbers) -> Iterator[str]:
-    """An array, with hexadecimal numbers, which are exact."""
-    flat = values.ravel()
-    yield f"static const {kind} {name}[{flat.size}] = {{\n"
-    suffix = "f" if kind == "float" else ""
-    for begin in range(0, flat.size, 8):
-        numbers = (_number(value) for value in flat[begin : begin + 8].tolist())
-        yield "  " + " ".join(f"{number}{suffix}," for number in numbers) + "\n"
-    yield "};\n"
-
-
-def _number(value: float) -> str:
-    """A number. Infinity, after the last edge, becomes the largest finite number."""
-    if value != value:
-        return "NAN"
-    if value == 0.0:
-        return "0.0"
-    return value.hex() if np.isfinite(value) else "0x1.fffffffffffffp+1023"
-
-
-def _quoted(text: str) -> str:
-    """A string literal of C, with other characters than letters, digits, spaces and some signs as octal bytes."""
-    plain = re.compile(rb"[A-Za-z0-9 _.,:;+-]")
-    return '"' + "".join(chr(byte) if plain.match(bytes([byte])) else f"\\{byte:03o}" for byte in text.encode()) + '"'
 
 
 _AFFINE = """
@@ -233,7 +238,7 @@ static inline KIND NAME_predict(const double *x, double *ANSWERS) {
       for (int p = 0; p < N_SCORES; ++p) sums[p] += (double)vector[k] * weights[p];
     }
   }
-/* terms */  if (ANSWERS) for (int p = 0; p < N_SCORES; ++p) ANSWERS[p] = sums[p];
+/* terms *//* pairs */  if (ANSWERS) for (int p = 0; p < N_SCORES; ++p) ANSWERS[p] = sums[p];
 """
 
 _VALUES = """\
@@ -337,3 +342,31 @@ _MORE_CLASSES = """\
   for (int p = 1; p < N_SCORES; ++p) if (sums[p] > sums[best]) best = p;
   return best;
 """
+
+# How scores become probabilities.
+_PROBABILITIES = {
+    "two classes": """
+/* The probabilities of both classes. */
+static inline void NAME_probabilities(const double *scores, double *probabilities) {
+  probabilities[1] = 1.0 / (1.0 + exp(-scores[0]));
+  probabilities[0] = 1.0 / (1.0 + exp(scores[0]));
+}
+""",
+    "softmax": """
+/* The probability of every class. */
+static inline void NAME_probabilities(const double *scores, double *probabilities) {
+  double highest = scores[0], total = 0.0;
+  for (int p = 1; p < N_SCORES; ++p) if (scores[p] > highest) highest = scores[p];
+  for (int p = 0; p < N_SCORES; ++p) total += probabilities[p] = exp(scores[p] - highest);
+  for (int p = 0; p < N_SCORES; ++p) probabilities[p] /= total;
+}
+""",
+    "each": """
+/* The probability of every class. */
+static inline void NAME_probabilities(const double *scores, double *probabilities) {
+  double total = 0.0;
+  for (int p = 0; p < N_SCORES; ++p) total += probabilities[p] = 1.0 / (1.0 + exp(-scores[p]));
+  for (int p = 0; p < N_SCORES; ++p) probabilities[p] /= total;
+}
+""",
+}

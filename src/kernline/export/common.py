@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple, TypeAlias
+from typing import Literal, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +44,21 @@ def names_of_problems(model: AdditiveModel) -> list[str]:
         return [str(name) for name in (model.classes_ if model.classes_.size > 2 else model.classes_[1:]).tolist()]
     n_outputs = model.shapes_.n_problems
     return ["prediction"] if n_outputs == 1 else [f"prediction {k}" for k in range(n_outputs)]
+
+
+def name_of(model: AdditiveModel, j: int) -> str:
+    """The name of a feature, or its number."""
+    names = getattr(model, "feature_names_in_", None)
+    return str(names[j]) if names is not None else str(j)
+
+
+def probabilities_of(model: object) -> Literal["two classes", "softmax", "each"] | None:
+    """How scores become probabilities, as in `predict_proba`; None for losses whose scores do not."""
+    if not isinstance(model, AdditiveSVC) or getattr(model, "loss_", model.loss) != "log":
+        return None
+    if model.classes_.size == 2:
+        return "two classes"
+    return "softmax" if model.solver_ == "joint" else "each"
 
 
 @dataclass(frozen=True)

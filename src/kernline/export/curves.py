@@ -30,10 +30,12 @@ from .common import (
     additive_model,
     gap_values,
     level_names,
+    name_of,
     names_of_problems,
     rows_of,
     terms_of,
 )
+from .pairs import described_pair, lines_of_pair
 
 
 def to_json(model: AdditiveModel, path: str | os.PathLike[str]) -> None:
@@ -56,6 +58,11 @@ def to_json(model: AdditiveModel, path: str | os.PathLike[str]) -> None:
     the number of points at or below it; on one of kind "missing", NaN has position 0. Values without a position add
     nothing, and NaN adds nothing to a curve, unless the feature has a "gap": the value that NaN counts as. A feature
     that is a category has no "values". If it is text, "names" has the texts that the points of an axis stand for.
+
+    "pairs" are further tables, one for each pair of features that says something together, and bilinear. On either
+    axis, a value has a place: of a number, interpolated from "points" to "places", and constant outside; of a category,
+    the place of the point that it equals. NaN and all other values are at place "size". "scores"[k][i][j] is the score
+    of class or output k at places i and j.
 
     >>> import json, os, tempfile
     >>> from sklearn.datasets import load_digits
@@ -86,6 +93,7 @@ def to_json(model: AdditiveModel, path: str | os.PathLike[str]) -> None:
             for j, (name, values, scores) in enumerate(_curves(model))
         ],
         "terms": [_described(model, exported) for exported in terms_of(model.shapes_, "to_json")],
+        "pairs": [described_pair(model, pair) for pair in model.shapes_.pairs],
     }
     with replacing(path) as file:
         file.write(json.dumps(described, ensure_ascii=False, indent=1).encode())
@@ -96,7 +104,8 @@ def to_csv(model: AdditiveModel, path: str | os.PathLike[str]) -> None:
 
     The first line after the header has the intercepts, with an empty feature and value. Between values, curves are
     straight; if the second column is called "from", a score is valid from there up to the next value. `to_json` writes
-    more details. Categories ("= red"), missing values ("missing") and pairs of features follow.
+    more details. Categories ("= red"), missing values ("missing") and pairs of features follow; a pair is bilinear
+    between its values, and "other" stands for levels and gaps that have no line of their own.
 
     >>> import os, tempfile
     >>> from sklearn.datasets import load_digits
@@ -117,9 +126,11 @@ def to_csv(model: AdditiveModel, path: str | os.PathLike[str]) -> None:
     for name, values, scores in _curves(model):
         writer.writerows([name, value, *row] for value, row in zip(values.tolist(), scores.tolist(), strict=True))
     for term, scores in terms_of(model.shapes_, "to_csv"):
-        name = " and ".join(_name(model, j) for j in term.columns)
+        name = " and ".join(name_of(model, j) for j in term.columns)
         cells = product(*(_texts(model.shapes_, *side) for side in zip(term.columns, term.axes, strict=True)))
         writer.writerows([name, " and ".join(cell), *row] for cell, row in zip(cells, scores.tolist(), strict=True))
+    for pair in model.shapes_.pairs:
+        writer.writerows(lines_of_pair(model, pair))
     with replacing(path) as file:
         file.write(text.getvalue().encode())
 
@@ -162,19 +173,14 @@ def _curves(model: AdditiveModel) -> Iterator[tuple[str, Array, Array]]:
             values, scores = np.zeros(0), np.zeros((0, shapes.n_problems))
         else:
             values, scores = _steps(shapes, number) if _between(shapes) == "steps" else _bends(shapes, number)
-        yield _name(model, j), values, scores
-
-
-def _name(model: AdditiveModel, j: int) -> str:
-    names = getattr(model, "feature_names_in_", None)
-    return str(names[j]) if names is not None else str(j)
+        yield name_of(model, j), values, scores
 
 
 def _described(model: AdditiveModel, exported: ExportedTerm) -> dict[str, object]:
     """A term for JSON."""
     term, scores = exported
     axes = [_described_axis(model.shapes_, j, axis) for j, axis in zip(term.columns, term.axes, strict=True)]
-    names = [_name(model, j) for j in term.columns]
+    names = [name_of(model, j) for j in term.columns]
     return {"kind": term.kind, "features": names, "axes": axes, "scores": scores.T.tolist()}
 
 

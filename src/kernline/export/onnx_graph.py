@@ -5,16 +5,13 @@ Codes are computed in float64, as in the core: a wrong code would change a score
 
 from __future__ import annotations
 
-import importlib
-import json
 import os
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, DTypeLike
 from sklearn.utils.validation import check_is_fitted
 
-from ..array_types import Array, Indices, Labels, Numbers, is_sparse
+from ..array_types import Array, is_sparse
 from ..encoding import Axis, Encoder, TableTerm
 from ..estimators.additive import AdditiveSVC
 from ..estimators.additive_svr import AdditiveSVR
@@ -26,14 +23,12 @@ from ..shapes import ShapeFunctions
 from ..tables import DenseTable, PairTable, PowersTable
 from ..tables.pmsvm import LOG_SHIFT
 from .common import additive_model, gap_values, ranks_of, rows_of, terms_of, weights_of
+from .onnx_nodes import Graph, search
+from .onnx_pairs import sum_of_pairs
 
 if TYPE_CHECKING:
-    import onnx
+    from .onnx_nodes import Model
 
-    Classifier = AdditiveSVC | NystromSVC | BudgetedSVC
-    Model = Classifier | AdditiveSVR
-
-_OPSET, _IR = 17, 8
 _KINDS = ("rbf", "poly", "sigmoid")
 
 
@@ -42,12 +37,13 @@ def to_onnx(
 ) -> None:
     """Write a model as an ONNX graph with the input "X".
 
-    The outputs of a classifier are "label" and "scores", the result of `decision_function`; that of a regressor is
-    "prediction". Supported are AdditiveSVC and AdditiveSVR with every kernel and approximation, NystromSVC with kernel
-    "rbf", "poly" or "sigmoid", and BudgetedSVC. Rows are dense. A model of columns of text has a second input "text", a
-    tensor of strings with these columns alone, and "X" has the others, both in the order of the training data; the
-    empty string is a missing value. The names of the columns are in the metadata of the file. Values outside the
-    training range are clipped, as in `predict`. Requires the package onnx: ``pip install 'kernline[onnx]'``.
+    The outputs of a classifier are "label" and "scores", the result of `decision_function`, and with loss="log"
+    "probabilities", that of `predict_proba`; the output of a regressor is "prediction". Supported are AdditiveSVC and
+    AdditiveSVR with every kernel and approximation, NystromSVC with kernel "rbf", "poly" or "sigmoid", and BudgetedSVC.
+    Rows are dense. A model of columns of text has a second input "text", a tensor of strings with these columns alone,
+    and "X" has the others, both in the order of the training data; the empty string is a missing value. The names of
+    the columns are in the metadata of the file. Values outside the training range are clipped, as in `predict`.
+    Requires the package onnx: ``pip install 'kernline[onnx]'``.
 
     Parameters
     ----------
@@ -71,7 +67,7 @@ def to_onnx(
     check_is_fitted(model)
     if input_type not in ("float32", "float64"):
         raise ValueError(f"to_onnx: input_type must be 'float32' or 'float64'; got {input_type!r}.")
-    graph = _Graph()
+    graph = Graph()
     x = graph("Cast", "X", to=graph.type_of(np.float64))
     if isinstance(model, AdditiveSVC | AdditiveSVR):
         shapes = additive_model(model, "to_onnx").shapes_
@@ -92,124 +88,7 @@ def to_onnx(
         file.write(content)
 
 
-class _Graph:
-    """Nodes and constants. A call adds a node and returns the name of its result."""
-
-    def __init__(self) -> None:
-        try:
-            self.onnx = importlib.import_module("onnx")
-        except ImportError as error:
-            raise ImportError("to_onnx needs the package onnx: pip install 'kernline[onnx]'.") from error
-        self.nodes: list[onnx.NodeProto] = []
-        self.constants: list[onnx.TensorProto] = []
-        self.n_text = 0  # columns of the input "text"
-
-    def __call__(self, operation: str, *inputs: str | ArrayLike, **attributes: int) -> str:
-        names = [value if isinstance(value, str) else self.constant(value) for value in inputs]
-        output = f"v{len(self.nodes)}"
-        self.nodes.append(self.onnx.helper.make_node(operation, names, [output], **attributes))
-        return output
-
-    def constant(self, value: ArrayLike) -> str:
-        name = f"c{len(self.constants)}"
-        self.constants.append(self.onnx.numpy_helper.from_array(np.asarray(value), name))
-        return name
-
-    def numbered(self, texts: str, keys: list[str], values: list[int]) -> str:
-        """The number of each text; the largest plus one for others."""
-        output = f"v{len(self.nodes)}"
-        attributes = {"keys_strings": keys, "values_int64s": values, "default_int64": values[-1] + 1}
-        node = self.onnx.helper.make_node("LabelEncoder", [texts], [output], domain="ai.onnx.ml", **attributes)
-        self.nodes.append(node)
-        return output
-
-    def type_of(self, dtype: DTypeLike) -> int:
-        return int(self.onnx.helper.np_dtype_to_tensor_dtype(np.dtype(dtype)))
-
-    def cast(self, value: str, dtype: DTypeLike) -> str:
-        return self("Cast", value, to=self.type_of(dtype))
-
-    def output(self, name: str, value: str, element_type: int, *shape: int) -> onnx.ValueInfoProto:
-        """Give a result a name: it has this shape for every row."""
-        self.nodes.append(self.onnx.helper.make_node("Identity", [value], [name]))
-        return self.onnx.helper.make_tensor_value_info(name, element_type, ["n", *shape])
-
-    def label(self, model: Classifier, scores: str) -> list[onnx.ValueInfoProto]:
-        """The label of the highest score, and the scores."""
-        classes = _labels(model.classes_)
-        if classes.size == 2:
-            scores = self("Squeeze", scores, np.array([1]))
-            best = self.cast(self("Greater", scores, np.float64(0.0)), np.int64)
-        else:
-            best = self("ArgMax", scores, axis=1, keepdims=0)
-        label_type = self.onnx.TensorProto.STRING if classes.dtype == object else self.type_of(classes.dtype)
-        n_scores = () if classes.size == 2 else (classes.size,)
-        return [
-            self.output("label", self("Gather", self.constant(classes), best), label_type),
-            self.output("scores", scores, self.type_of(np.float64), *n_scores),
-        ]
-
-    def prediction(self, model: AdditiveSVR, values: str) -> list[onnx.ValueInfoProto]:
-        """The numbers that a regression predicts."""
-        n_outputs = model.shapes_.n_problems
-        if n_outputs == 1:
-            return [self.output("prediction", self("Squeeze", values, np.array([1])), self.type_of(np.float64))]
-        return [self.output("prediction", values, self.type_of(np.float64), n_outputs)]
-
-    def finish(self, model: Model, outputs: list[onnx.ValueInfoProto], input_dtype: DTypeLike) -> bytes:
-        """The bytes of the model."""
-        make = self.onnx.helper
-        n_numbers = model.n_features_in_ - self.n_text
-        inputs = [make.make_tensor_value_info("X", self.type_of(input_dtype), ["n", n_numbers])]
-        if self.n_text:
-            inputs.append(make.make_tensor_value_info("text", self.onnx.TensorProto.STRING, ["n", self.n_text]))
-        graph = make.make_graph(
-            self.nodes,
-            type(model).__name__,
-            inputs,
-            outputs,
-            self.constants,
-        )
-        opsets = [make.make_opsetid("", _OPSET)] + ([make.make_opsetid("ai.onnx.ml", 3)] if self.n_text else [])
-        made = make.make_model(graph, opset_imports=opsets, ir_version=_IR, producer_name="kernline")
-        make.set_model_props(made, _metadata(model))
-        self.onnx.checker.check_model(made)
-        return bytes(made.SerializeToString())
-
-
-def _metadata(model: Model) -> dict[str, str]:
-    """The names of the columns of each input, as JSON, if they have names."""
-    names = getattr(model, "feature_names_in_", None)
-    if names is None:
-        return {}
-    of_text = set(model.shapes_.encoder.columns.of_text) if hasattr(model, "shapes_") else set()
-    parts = {"X": [str(name) for j, name in enumerate(names) if j not in of_text]}
-    if of_text:
-        parts["text"] = [str(names[j]) for j in sorted(of_text)]
-    return {"columns": json.dumps(parts, ensure_ascii=False)}
-
-
-def _labels(classes: Labels) -> Labels:
-    """Classes in a type of ONNX: numbers, booleans, or text as objects."""
-    if classes.dtype.kind in "biuf":
-        return classes
-    if not all(isinstance(label, str) for label in classes.tolist()):
-        raise ValueError(f"to_onnx: labels must be numbers or text; got {classes.tolist()[0]!r:.50} among them.")
-    return classes.astype(object)
-
-
-def _search(graph: _Graph, value: str, sorted_flat: Numbers, n: int, base: Indices) -> str:
-    """The largest k < n with sorted[k] <= value, or 0, by bisection; a column's n entries begin at its `base`."""
-    at = graph("Mul", graph.cast(value, np.int64), np.int64(0))
-    step = 1 << max(0, n - 1).bit_length()
-    while (step := step // 2) > 0:
-        next_at = graph("Min", graph("Add", at, np.int64(step)), np.int64(n - 1))
-        entry = graph("Gather", sorted_flat, graph("Add", next_at, base))
-        at = graph("Where", graph("LessOrEqual", entry, value), next_at, at)
-    return at
-
-
-def _units(graph: _Graph, x: str, shapes: ShapeFunctions) -> str:
+def _units(graph: Graph, x: str, shapes: ShapeFunctions) -> str:
     """u = T_j(x) as float32."""
     encoder = shapes.encoder
     ranks = ranks_of(encoder)
@@ -217,13 +96,13 @@ def _units(graph: _Graph, x: str, shapes: ShapeFunctions) -> str:
         return graph.cast(graph("Mul", graph("Sub", x, encoder.offsets), encoder.factors), np.float32)
     n = ranks.edges.shape[1]
     base = np.arange(encoder.n_features, dtype=np.int64) * n
-    place = graph("Add", _search(graph, x, ranks.edges.ravel(), n, base), base)
+    place = graph("Add", search(graph, x, ranks.edges.ravel(), n, base), base)
     edge, level, slope = (graph("Gather", part.ravel(), place) for part in (ranks.edges, ranks.levels, ranks.slopes))
     u = graph("Add", level, graph("Mul", graph("Sub", x, edge), slope))
     return graph.cast(graph("Where", graph("GreaterOrEqual", x, edge), u, np.float64(0.0)), np.float32)
 
 
-def _additive(graph: _Graph, x: str, shapes: ShapeFunctions) -> str:
+def _additive(graph: Graph, x: str, shapes: ShapeFunctions) -> str:
     """Σ_j φ(u_j) · W_j as one matrix product."""
     encoder, width = shapes.encoder, shapes.weights.shape[2]
     gaps = gap_values(encoder)
@@ -235,7 +114,7 @@ def _additive(graph: _Graph, x: str, shapes: ShapeFunctions) -> str:
         u = graph("Where", graph("IsNaN", filled), np.float32(0.0), u)
     if encoder.grid is not None:
         bounds = np.append(np.float32(-np.inf), encoder.thresholds)
-        code = _search(graph, u, bounds, bounds.size, np.zeros(1, dtype=np.int64))
+        code = search(graph, u, bounds, bounds.size, np.zeros(1, dtype=np.int64))
         if isinstance(shapes.table, DenseTable):
             vectors = graph("Gather", rows_of(shapes.table), code)
         else:
@@ -249,10 +128,10 @@ def _additive(graph: _Graph, x: str, shapes: ShapeFunctions) -> str:
     scores = graph.cast(graph("MatMul", features, weights_of(shapes)), np.float64)
     for term, table in terms_of(shapes, "to_onnx"):
         scores = graph("Add", scores, _term(graph, x, term, table))
-    return scores
+    return graph("Add", scores, sum_of_pairs(graph, x, shapes.pairs)) if shapes.pairs else scores
 
 
-def _with_text(graph: _Graph, x: str, encoder: Encoder) -> str:
+def _with_text(graph: Graph, x: str, encoder: Encoder) -> str:
     """All columns as numbers: those of "X", and the numbers of the levels in "text", each at its place."""
     of_text = list(encoder.columns.of_text)
     if not of_text:
@@ -268,7 +147,7 @@ def _with_text(graph: _Graph, x: str, encoder: Encoder) -> str:
     return graph("Gather", graph("Concat", *parts, axis=1), place.astype(np.int64), axis=1)
 
 
-def _term(graph: _Graph, x: str, term: TableTerm, scores: Array) -> str:
+def _term(graph: Graph, x: str, term: TableTerm, scores: Array) -> str:
     """The row of `scores` for the values of the term's columns; zeros if they are in no cell."""
     place, found = "", ""
     for axis, j in zip(term.axes, term.columns, strict=True):
@@ -279,19 +158,19 @@ def _term(graph: _Graph, x: str, term: TableTerm, scores: Array) -> str:
     return graph("Gather", np.concatenate([np.zeros((1, scores.shape[1])), scores]), row)
 
 
-def _position(graph: _Graph, value: str, axis: Axis) -> tuple[str, str]:
+def _position(graph: Graph, value: str, axis: Axis) -> tuple[str, str]:
     """The position of a value on an axis, and whether it has one."""
     is_nan = graph("IsNaN", value)
     if axis.kind == "missing":
         return graph("Mul", graph.cast(is_nan, np.int64), np.int64(0)), is_nan
     points = axis.points if axis.kind == "levels" else np.append(-np.inf, axis.points)
-    at = _search(graph, value, points, points.size, np.zeros(1, dtype=np.int64))
+    at = search(graph, value, points, points.size, np.zeros(1, dtype=np.int64))
     if axis.kind == "levels":
         return at, graph("Equal", graph("Gather", points, at), value)
     return at, graph("Not", is_nan)
 
 
-def _hats(graph: _Graph, code: str, table: PairTable) -> str:
+def _hats(graph: Graph, code: str, table: PairTable) -> str:
     """max(0, 1 − |code/S − k|) for every knot k, exact as S is a power of two; zeros for code 0."""
     code = graph("Unsqueeze", graph.cast(code, np.float32), np.array([2]))
     distance = graph(
@@ -300,7 +179,7 @@ def _hats(graph: _Graph, code: str, table: PairTable) -> str:
     return graph("Mul", graph("Relu", graph("Sub", np.float32(1.0), distance)), graph("Sign", code))
 
 
-def _powers(graph: _Graph, u: str, width: int) -> str:
+def _powers(graph: Graph, u: str, width: int) -> str:
     """PmSVM's 1, l, l², …, with l = ln(u + 0.05); zeros if u is zero."""
     logarithm = graph("Log", graph("Add", graph.cast(u, np.float64), np.float64(LOG_SHIFT)))
     column = graph("Unsqueeze", graph.cast(logarithm, np.float32), np.array([2]))
@@ -308,7 +187,7 @@ def _powers(graph: _Graph, u: str, width: int) -> str:
     return graph("Mul", powers, graph("Unsqueeze", graph("Sign", u), np.array([2])))
 
 
-def _scaled(graph: _Graph, x: str, model: NystromSVC | BudgetedSVC) -> str:
+def _scaled(graph: Graph, x: str, model: NystromSVC | BudgetedSVC) -> str:
     """The columns as the model scales them."""
     scaling: Scaling | None = getattr(model, "scale_", None)
     if scaling is None or scaling.name is None:
@@ -317,7 +196,7 @@ def _scaled(graph: _Graph, x: str, model: NystromSVC | BudgetedSVC) -> str:
     return graph("Mul", graph("Sub", clipped, scaling.center), scaling.factor)
 
 
-def _landmarks(graph: _Graph, x: str, model: NystromSVC) -> str:
+def _landmarks(graph: Graph, x: str, model: NystromSVC) -> str:
     kernel, points = model._kernel, model._points
     if kernel.kind not in _KINDS:
         raise ValueError(
@@ -334,7 +213,7 @@ def _landmarks(graph: _Graph, x: str, model: NystromSVC) -> str:
     return graph("MatMul", gram, model.dual_coef_.T)
 
 
-def _budgeted(graph: _Graph, x: str, model: BudgetedSVC) -> str:
+def _budgeted(graph: Graph, x: str, model: BudgetedSVC) -> str:
     x = graph.cast(graph.cast(x, np.float32), np.float64)  # the core computes with float32 rows
     vectors = model.support_vectors_.astype(np.float64)
     center = vectors.mean(axis=0) if len(vectors) else np.zeros(vectors.shape[1])
@@ -344,7 +223,7 @@ def _budgeted(graph: _Graph, x: str, model: BudgetedSVC) -> str:
     return graph("MatMul", _rbf(graph, x, vectors, center, model.gamma_), coefficients)
 
 
-def _rbf(graph: _Graph, x: str, landmarks: Array, center: Array, gamma: float) -> str:
+def _rbf(graph: Graph, x: str, landmarks: Array, center: Array, gamma: float) -> str:
     """exp(−γ ‖x − b‖²), both relative to the center, so that no digits are lost far from the origin."""
     moved = graph("Sub", x, center)
     landmarks = landmarks - center

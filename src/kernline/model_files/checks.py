@@ -23,6 +23,7 @@ from ..landmarks.nystrom_map import LandmarkMap
 from ..landmarks.pairwise import PairKernel
 from ..landmarks.points import Points
 from ..landmarks.scaling import Scaling
+from ..pair_functions import PairFunction
 from ..shapes import ShapeFunctions
 from ..solvers.budgeted_sgd import BudgetedModel
 from ..tables import CodeGrid, DenseTable, PairTable, PowersTable, ValueTable
@@ -187,8 +188,11 @@ def _check_level_names(columns: Columns, encoder: Encoder) -> None:
         for j, axis in zip(term.columns, getattr(term, "axes", ()), strict=False):
             names = columns.names(j)
             if names is not None and axis.kind == "levels":
-                named = (axis.points == np.rint(axis.points)) & (axis.points >= 0) & (axis.points < len(names))
-                _require(bool(named.all()), f"a level of column {j} has no name.")
+                _require(_are_named(axis.points, names), f"a level of column {j} has no name.")
+
+
+def _are_named(levels: Numbers, names: list[str]) -> bool:
+    return bool(((levels == np.rint(levels)) & (levels >= 0) & (levels < len(names))).all())
 
 
 def _check_payload(value: object) -> None:
@@ -205,6 +209,7 @@ def _check_shapes(model: BaseEstimator) -> None:
     _require(problems == n_intercepts, f"weights of {problems} problems, and {n_intercepts} intercepts.")
     _array(shapes.intercepts, (problems,), "intercepts")
     _check_encoder(shapes.encoder, model.n_features_in_, n_columns)
+    _check_pairs(shapes, model.n_features_in_)
     encoder, table = shapes.encoder, shapes.table
     width = getattr(table, "width", None)
     _require(
@@ -224,6 +229,30 @@ def _check_shapes(model: BaseEstimator) -> None:
         _require(type(steps) is int and steps > 0, "the steps of the table must be a positive integer.")
         fits = steps & (steps - 1) == 0 and steps * (pairs.width - 1) + 1 == encoder.grid.values.size
         _require(fits, "the steps of the table do not fit its codes.")
+
+
+def _check_pairs(shapes: ShapeFunctions, n_features: int) -> None:
+    """Tables of pairs read two columns of the input, and have values for every problem."""
+    for value in _instance(shapes.pairs, tuple, "the pairs"):
+        pair = _instance(value, PairFunction, "the table of a pair")
+        columns = pair.columns
+        _require(
+            isinstance(columns, tuple) and all(type(j) is int and 0 <= j < n_features for j in columns),
+            f"the columns of a pair must be two of {n_features}, numbered from 0.",
+        )
+        pair.check()
+        _require(len(set(columns)) == 2, "the columns of a pair must differ.")
+        _array(pair.values, (*pair.values.shape[:2], shapes.n_problems), "the table of a pair")
+        for j, axis in zip(columns, pair.axes, strict=True):
+            names = shapes.encoder.columns.names(j)
+            _require(names is None or not axis.is_number, f"column {j} is text, and a pair reads it as a number.")
+            _require(names is None or _are_named(axis.points, names), f"a level of column {j} has no name.")
+
+
+def _check_choice(model: BaseEstimator) -> None:
+    """What a fit chose decides whether scores are probabilities. Files of older formats do not say it."""
+    for name in ("loss_", "solver_"):
+        _require(isinstance(getattr(model, name, ""), str), f"{name} must be a name.")
 
 
 def _check_points(value: object, n_features: int) -> None:
@@ -344,8 +373,8 @@ _LEARNT: dict[str, tuple[str, ...]] = {
 _NEEDED_BY = {"mean_": "with_mean", "scale_": "with_std"}
 
 _CHECKS: dict[str, list[Callable[[BaseEstimator], None]]] = {
-    "AdditiveSVC": [_check_features, _check_classes, _check_shapes],
-    "AdditiveSVCCV": [_check_features, _check_classes, _check_shapes],
+    "AdditiveSVC": [_check_features, _check_classes, _check_shapes, _check_choice],
+    "AdditiveSVCCV": [_check_features, _check_classes, _check_shapes, _check_choice],
     "AdditiveSVR": [_check_features, _check_outputs, _check_shapes],
     "AdditiveSVRCV": [_check_features, _check_outputs, _check_shapes],
     "NystromSVC": [_check_features, _check_classes, _check_scaling, _check_landmarks],

@@ -3,8 +3,9 @@
 Versions of the format are major.minor. All files of a known major version can be read: what an older minor version
 lacks gets its default, and unknown parameters and fields of a newer minor version are ignored. A change that older
 readers must not ignore needs a new major version. Files of unknown major versions are refused, with advice. A file is
-written in the lowest version that can represent it: 2.1 if there are terms other than numbers or scaled columns of a
-landmark model, else 1.2.
+written in the lowest version that can represent it: 3.0 if there are tables of pairs of features or parameters of which
+older versions know no such value, 2.1 if there are terms other than numbers or scaled columns of a landmark model, else
+1.2.
 """
 
 from __future__ import annotations
@@ -23,10 +24,11 @@ from .checks import check_estimator
 from .tensor_file import JSON, DamagedFileError, TensorFile, as_object, write_tensors
 from .tree import TreeReader, TreeWriter
 
-# Written versions: the second for other terms than numbers and for scaled columns, which older versions cannot read.
-FORMAT, FORMAT_OF_TERMS = (1, 2), (2, 1)
+# Written versions: the second for other terms than numbers and for scaled columns, the third for pairs and for what is
+# chosen by the data. Older versions cannot read these.
+FORMAT, FORMAT_OF_TERMS, FORMAT_OF_PAIRS = (1, 2), (2, 1), (3, 0)
 # The latest minor version of each major one.
-_LATEST = dict([FORMAT, FORMAT_OF_TERMS])
+_LATEST = dict([FORMAT, FORMAT_OF_TERMS, FORMAT_OF_PAIRS])
 
 # Errors that building a model from a damaged file may raise.
 _NONSENSE = (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError, RecursionError)
@@ -57,8 +59,7 @@ def save(model: BaseEstimator, path: str | os.PathLike[str]) -> None:
     check_is_fitted(model)
     writer = TreeWriter()
     tree = writer.estimator(model, "model")
-    major, minor = FORMAT_OF_TERMS if writer.is_of_format_2 else FORMAT
-    described = {"format": f"{major}.{minor}", "kernline": __version__, "model": tree}
+    described = {"format": f"{writer.major}.{_LATEST[writer.major]}", "kernline": __version__, "model": tree}
     metadata = {"kernline": json.dumps(described, separators=(",", ":"), ensure_ascii=False, allow_nan=False)}
     with replacing(path) as file:
         write_tensors(file, writer.arrays, metadata)
@@ -97,8 +98,9 @@ def _version(described: dict[str, JSON]) -> tuple[int, int]:
     major, minor = int(version[1]), int(version[2])
     if major not in _LATEST:
         remedy = "Update kernline" if major > max(_LATEST) else "Load and save it with a version of kernline in between"
+        *known, last = (f"{version}.x" for version in sorted(_LATEST))
         raise _UnknownVersionError(
             f"a model file of format {major}.{minor}, written by kernline {described['kernline']!s:.20}; this one "
-            f"reads {' and '.join(f'{known}.x' for known in sorted(_LATEST))}. {remedy}."
+            f"reads {', '.join(known)} and {last}. {remedy}."
         )
     return major, minor

@@ -20,7 +20,9 @@ from sklearn.base import BaseEstimator
 from .. import kernels, tables
 from ..array_types import CSRMatrix, Labels, Numbers, SparseMatrix
 from ..encoding import TERMS, Axis, Columns, Encoder, Term
+from ..encoding.pair_axes import PairAxis
 from ..estimators.additive import AdditiveSVC
+from ..estimators.additive_base import AdditiveBase
 from ..estimators.additive_cv import AdditiveSVCCV
 from ..estimators.additive_svr import AdditiveSVR
 from ..estimators.additive_svr_cv import AdditiveSVRCV
@@ -32,6 +34,7 @@ from ..landmarks.pairwise import PairKernel, ScikitLearn
 from ..landmarks.points import Points
 from ..landmarks.scaling import Scaling
 from ..native import empty_slots, weights_in
+from ..pair_functions import PairFunction
 from ..shapes import ShapeFunctions
 from ..solvers import EpochReport
 from ..solvers.budgeted_sgd import PassReport
@@ -64,7 +67,8 @@ _OBJECTS: list[type[DataclassInstance]] = [
     *(tables.Hats, tables.Plame, tables.PmSVM, tables.PolynomialGradient),
     *(tables.HomogeneousMap, tables.ChebyshevMap, tables.LowDimensionalMap, tables.QuantisedIntersection),
     *(tables.DenseTable, tables.PairTable, tables.ValueTable, tables.PowersTable, tables.CodeGrid),
-    *(NodePayload, Encoder, Columns, Axis, PairKernel, ScikitLearn, Points, LandmarkMap, Scaling),
+    *(NodePayload, Encoder, Columns, Axis, PairAxis, PairFunction),
+    *(PairKernel, ScikitLearn, Points, LandmarkMap, Scaling),
 ]
 _BY_NAME = {cls.__name__: cls for cls in _OBJECTS}
 _RECORD_BY_NAME = {cls.__name__: cls for cls in RECORDS}
@@ -73,6 +77,8 @@ _RECORD_BY_NAME = {cls.__name__: cls for cls in RECORDS}
 _ROOM, _ROOM_PER_BYTE = 1 << 28, 16
 _RECORD_BYTES = 64  # about, per number in a record
 _RANDOM_WORDS = 624  # of the Mersenne Twister
+# Values of parameters of additive models that readers of formats 1 and 2 refuse as if the file were damaged.
+_VALUES_OF_3 = {"kernel": ("auto",), "scale": ("auto",), "C": ("auto",), "loss": ("auto", "log")}
 
 
 @cache
@@ -98,7 +104,7 @@ class TreeWriter:
 
     def __init__(self) -> None:
         self.arrays: dict[str, Numbers] = {}
-        self.is_of_format_2 = False  # holds what a reader of format 1 must not ignore
+        self.major = 1  # the lowest major version whose readers know all that they must not ignore
         self._names: dict[int, str] = {}
         self._kept: list[Numbers] = []  # keeps the ids in `_names` valid
 
@@ -135,8 +141,11 @@ class TreeWriter:
                 f"save: {where} is a {type(value).__name__}, which a model file cannot contain. Supported are "
                 f"{', '.join(sorted(estimators()))}. Save a fitted model without that step, or use joblib."
             )
-        self.is_of_format_2 |= getattr(value, "multilabel_", False)
+        if getattr(value, "multilabel_", False):
+            self._needs(2)
         params = value.get_params(deep=False)
+        if isinstance(value, AdditiveBase) and _is_of_3(params):
+            self._needs(3)
         steps = params.pop("steps", None)
         if params.get("memory") is not None:
             raise ValueError(
@@ -199,7 +208,8 @@ class TreeWriter:
         return {"kind": "RandomState", "state": self.value(value.get_state(), where)}
 
     def _object(self, value: DataclassInstance, where: str) -> JSON:
-        self.is_of_format_2 |= isinstance(value, Scaling) and value.name is not None
+        if isinstance(value, Scaling) and value.name is not None:
+            self._needs(2)
         return {"kind": "object", "of": type(value).__name__, "fields": self._fields(value, where)}
 
     def _term(self, value: Term, where: str) -> JSON:
@@ -209,7 +219,7 @@ class TreeWriter:
                 f"save: {where} is a {type(value).__name__}, which is not registered as a term of kind {value.kind!r}. "
                 "Call kernline.encoding.register with the class."
             )
-        self.is_of_format_2 = True
+        self._needs(2)
         return {"kind": "term", "of": value.kind, "fields": self._fields(value, where)}  # type: ignore[arg-type]
 
     def _fields(self, value: DataclassInstance, where: str) -> JSON:
@@ -221,7 +231,13 @@ class TreeWriter:
         parts = {
             name: self.value(getattr(value, name), f"{where}.{name}") for name in ("encoder", "table", "intercepts")
         }
+        if value.pairs:
+            self._needs(3)
+            parts["pairs"] = self.value(value.pairs, f"{where}.pairs")
         return {"kind": "shapes", "weights": weights} | parts
+
+    def _needs(self, major: int) -> None:
+        self.major = max(self.major, major)
 
 
 # The first condition that holds decides, so the type of the value is that of the method.
@@ -238,6 +254,10 @@ _WRITERS: list[tuple[Callable[[object], bool], Callable[[TreeWriter, Any, str], 
     (lambda value: isinstance(value, Term), TreeWriter._term),
     (lambda value: isinstance(value, BaseEstimator), TreeWriter.estimator),
 ]
+
+
+def _is_of_3(params: dict[str, object]) -> bool:
+    return any(type(params.get(name)) is str and params[name] in values for name, values in _VALUES_OF_3.items())
 
 
 def is_learnt(name: str) -> bool:
@@ -385,8 +405,11 @@ class TreeReader:
         self._take(4 * n_columns * width * max(4, n_problems))
         slots = empty_slots(shape)
         self.file.read(name, weights_in(slots, shape).transpose(1, 2, 0), finite=True)
+        pairs = self.value(node["pairs"]) if "pairs" in node else ()
+        for pair in pairs if isinstance(pairs, tuple) else ():
+            self._take(getattr(getattr(pair, "values", None), "nbytes", 0))
         # `check_estimator` checks the types of the parts.
-        return ShapeFunctions.of_slots(encoder, table, slots, shape, intercepts)  # type: ignore[arg-type]
+        return ShapeFunctions.of_slots(encoder, table, slots, shape, intercepts, pairs)  # type: ignore[arg-type]
 
     def _take(self, n_bytes: int) -> None:
         """Count the memory of a node: many small nodes could each refer to the same large array."""

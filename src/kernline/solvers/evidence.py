@@ -55,44 +55,44 @@ class Evidence:
         """
         history: list[EpochReport] = []
         theta = None if start is None else start / np.append(problem.root_weights, 1.0)[:, None]
-        joint = LBFGS(problem, self.seed)
-        point = joint.start(theta)
-        sampled = SampledHessian.of(joint, point.F)
+        lbfgs = LBFGS(problem, self.seed)
+        point = lbfgs.start(theta)
+        sampled = SampledHessian.of(lbfgs, point.F)
         for round_ in range(self.rounds + 1):
             is_last = round_ == self.rounds
             hessian = None if sampled is None else sampled.factored(problem.root_weights)
             tol = self.tol if is_last else _LOOSER * self.tol
-            result = joint.run(point, hessian, tol, self.max_iter, on_report, history)
+            result = lbfgs.run(point, hessian, tol, self.max_iter, on_report, history)
             if is_last or result.stopped:
                 break
             # The values do not change with the weights, so the next round begins with the same Hessian.
-            sampled = SampledHessian.of(joint, result.point.F)
+            sampled = SampledHessian.of(lbfgs, result.point.F)
             if sampled is not None:
-                problem, theta = self._next(problem, result, sampled)
-                joint = LBFGS(problem, self.seed)
-                point = joint.start(theta)
+                problem, theta = self._next(lbfgs, result, sampled)
+                lbfgs = LBFGS(problem, self.seed)
+                point = lbfgs.start(theta)
             else:
                 point = result.point
         return problem, result
 
-    def _next(
-        self, problem: SmoothProblem, result: SmoothResult, sampled: SampledHessian
-    ) -> tuple[SmoothProblem, Array]:
+    def _next(self, lbfgs: LBFGS, result: SmoothResult, sampled: SampledHessian) -> tuple[SmoothProblem, Array]:
         """The problem with the weights, and the noise, that the evidence asks for, and the last fit as its start."""
-        updated, determined = _updated(problem, result, sampled.factored(problem.root_weights), self.prior_scale)
+        problem = lbfgs.problem
+        traces = lbfgs.traces(result.point.F, sampled.factored(problem.root_weights))
+        updated, determined = _updated(problem, result, traces, self.prior_scale)
         if self.recost is not None:
             updated = replace(updated, loss=self.recost(result.point.F, determined))
         return updated, result.point.theta * np.append(problem.root_weights / updated.root_weights, 1.0)[:, None]
 
 
 def _updated(
-    problem: SmoothProblem, result: SmoothResult, hessian: SampledHessian, prior_scale: float
+    problem: SmoothProblem, result: SmoothResult, traces: Array, prior_scale: float
 ) -> tuple[SmoothProblem, float]:
     """The problem with new weights, and the number of unknowns that the data determines, per problem."""
     sizes, n_problems = problem.basis.sizes, result.theta.shape[1]
     starts = np.cumsum(sizes) - sizes
     squares = np.add.reduceat((result.point.theta[:-1] ** 2).sum(axis=1), starts) / prior_scale
-    determined = np.maximum(sizes * n_problems - hessian.traces(sizes), 0.0)
+    determined = np.maximum(sizes * n_problems - traces, 0.0)
     weights = (problem.group_weights * squares + _PRIOR) / (determined + _PRIOR)
     weights = np.clip(weights, _SMALLEST, _LARGEST)
     return replace(problem, group_weights=weights), float(determined.sum()) / n_problems

@@ -34,8 +34,11 @@ _MOST_ROWS, _LEAST_ROWS = 4000, 1000  # in the sample
 _FLOPS = 1.5e10  # for one approximate Hessian, about half a second
 _LARGEST_BLOCK = 1500
 _SMALL_BLOCK = 128
+# Random vectors for traces, shared among classes; conjugate gradients for each, and the share of it that is left.
+_PROBES, _TRACE_STEPS, _TRACE_REDUCTION = 2, 40, 0.03
 _MOST_UNKNOWNS = 50_000  # with more, no Hessian is formed
 _HALVINGS = 30
+_ROUNDING = 1e-6  # of sums in float32
 # Σβ may be this share of Σc at the end.
 _BALANCED, _INTERCEPT_STEPS = 1e-9, 20
 
@@ -149,6 +152,54 @@ class LBFGS:
             history=history,
         )
 
+    def traces(self, F: Array, hessian: SampledHessian) -> Array:
+        """tr((H⁻¹)_gg) of every group at the values F, summed over classes.
+
+        Exact for the sample of rows if one block has all unknowns. Otherwise blocks would count twice what they have in
+        common, so the exact H is applied to random signs z instead: zᵀH⁻¹z is the trace on average (Hutchinson, 1990).
+        """
+        sizes = self.basis.sizes
+        if len(hessian.blocks) <= 1:
+            return hessian.traces(sizes)
+        starts = np.cumsum(sizes) - sizes
+        random = np.random.default_rng(self.seed)
+        n_probes = max(1, round(_PROBES / self.loss.n_problems))
+        traces = np.zeros(sizes.size)
+        for _ in range(n_probes):
+            z = random.choice([-1.0, 1.0], (self.root.size + 1, self.loss.n_problems))
+            z[-1] = 0.0
+            found = self._inverse_product(z, F, hessian)
+            traces += np.add.reduceat((z * found)[:-1].sum(axis=1), starts)
+        return np.clip(traces / n_probes, 0.0, sizes * self.loss.n_problems)
+
+    def _inverse_product(self, z: Array, F: Array, hessian: SampledHessian) -> Array:
+        """H⁻¹ z by conjugate gradients, with the sample's Hessian as preconditioner."""
+        found = hessian.solve(z)
+        residual = z - self._hessian_product(found, F)
+        better = hessian.solve(residual)
+        towards, squared = better.copy(), float((residual * better).sum())
+        goal = _TRACE_REDUCTION**2 * float((z * z).sum())
+        for _ in range(_TRACE_STEPS):
+            if float((residual * residual).sum()) <= goal:
+                break
+            image = self._hessian_product(towards, F)
+            step = squared / float((towards * image).sum())
+            found += step * towards
+            residual -= step * image
+            better = hessian.solve(residual)
+            before, squared = squared, float((residual * better).sum())
+            towards = better + squared / before * towards
+        return found
+
+    def _hessian_product(self, theta: Array, F: Array) -> Array:
+        r = self.loss.hessian_product(F, self._values(theta))
+        product = theta.copy()
+        product[:-1] += self.root * self.basis.sums(r)
+        product[-1] *= self.penalty
+        if self.problem.has_intercept:
+            product[-1] += self.bias * r.sum(axis=0)
+        return product
+
     def _values(self, theta: Array) -> Array:
         F = self.basis.values(theta[:-1] * self.root)
         F += self._intercepts(theta)
@@ -253,7 +304,7 @@ class SampledHessian:
         n_rows = min(n, _MOST_ROWS if loss.n_problems <= 8 else _MOST_ROWS // 2)
         rows = np.sort(np.random.default_rng(joint.seed).choice(n, n_rows, replace=False))
         weight = loss.curvature(F)[rows] * (n / n_rows)
-        size = int(np.clip(_FLOPS / (2.0 * loss.n_problems * n_rows * n_unknowns), 1, _LARGEST_BLOCK))
+        size = int(np.clip(_FLOPS / (2.0 * loss.n_problems * n_rows * max(n_unknowns, 1)), 1, _LARGEST_BLOCK))
         blocks = _blocks(basis.sizes, size)
         grams, coupling = [], np.zeros((0, loss.n_problems))
         for block in blocks:
@@ -270,7 +321,7 @@ class SampledHessian:
         for block, gram in zip(self.blocks, self.grams, strict=True):
             scale = np.outer(root[block], root[block])
             shared = gram.strides[0] == 0
-            found = [cho_factor(_with_identity(A * scale), lower=True) for A in gram[: 1 if shared else None]]
+            found = [_factored(A * scale) for A in gram[: 1 if shared else None]]
             factors.append(found * len(gram) if shared else found)
             small = len(gram) > 1 and scale.shape[0] <= _SMALL_BLOCK
             inverses.append(np.stack([_inverse(factor) for factor, _ in factors[-1]]) if small else None)
@@ -346,6 +397,12 @@ def _inverse(factor: Array) -> Array:
     return lower + np.tril(lower, -1).T
 
 
-def _with_identity(A: Array) -> Array:
-    A[np.diag_indices_from(A)] += 1.0
-    return A
+def _factored(A: Array) -> tuple[Array, bool]:
+    """The Cholesky factor of I + A. The sums of A are rounded to float32, which large costs can make more than I."""
+    diagonal = np.diag_indices_from(A)
+    A[diagonal] += 1.0
+    try:
+        return cho_factor(A, lower=True)
+    except np.linalg.LinAlgError:
+        A[diagonal] += _ROUNDING * A.trace()
+        return cho_factor(A, lower=True)

@@ -1,0 +1,101 @@
+"""What "auto" stands for, by the kind of the data."""
+
+import logging
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.datasets import load_diabetes, load_digits, load_wine
+
+from kernline import AdditiveSVC, AdditiveSVR, kernels
+
+FITTED = ("kernel_", "scale_", "loss_", "solver_")
+
+
+@pytest.fixture(scope="module")
+def digits():
+    X, y = load_digits(return_X_y=True)
+    return X[:300], y[:300]
+
+
+def chosen(model):
+    return tuple(getattr(model, name) for name in FITTED)
+
+
+def test_columns_of_one_unit_keep_their_values(digits):
+    assert chosen(AdditiveSVC().fit(*digits)) == ("chi2", "max", "log", "joint")
+
+
+def test_columns_of_different_units_are_ranked():
+    assert chosen(AdditiveSVC().fit(*load_wine(return_X_y=True))) == ("intersection", "rank", "log", "joint")
+
+
+def test_negative_values_are_ranked(digits):
+    X, y = digits
+    assert chosen(AdditiveSVC().fit(X - 8.0, y)) == ("intersection", "rank", "log", "joint")
+
+
+def test_sparse_counts(digits):
+    X, y = digits
+    assert chosen(AdditiveSVC().fit(sp.csr_array(X), y)) == ("chi2", "max", "hinge", "dual-cd")
+
+
+def test_negative_sparse_values(digits):
+    X, y = digits
+    model = AdditiveSVC().fit(sp.csr_array(np.where(X > 8, X - 12.0, 0.0)), y)
+    assert chosen(model)[:3] == ("linear", "max", "hinge")
+
+
+def test_images_of_many_pixels_are_no_table(digits):
+    X, y = digits
+    assert chosen(AdditiveSVC().fit(np.tile(X, (1, 4)), y))[:3] == ("chi2", "max", "hinge")
+
+
+def test_columns_of_text():
+    pd = pytest.importorskip("pandas")
+    X, y = load_wine(return_X_y=True)
+    frame = pd.DataFrame(X[:, [0, 12]], columns=["alcohol", "proline"]).assign(
+        hue=np.where(X[:, 10] > 1, "high", "low")
+    )
+    assert chosen(AdditiveSVC().fit(frame, y)) == ("intersection", "rank", "log", "joint")
+
+
+def test_regression():
+    model = AdditiveSVR().fit(*load_diabetes(return_X_y=True))
+    assert chosen(model)[1:] == ("rank", "squared_error", "joint")
+    assert 0.1 < model.C_ < 10.0
+
+
+def test_what_is_given_stays(digits):
+    X, y = digits
+    for params in ({"kernel": "js"}, {"scale": "minmax"}, {"loss": "squared_hinge"}, {"C": 0.3}):
+        model = AdditiveSVC(**params).fit(X, y)
+        for name, value in params.items():
+            assert getattr(model, f"{name}_") == value
+            assert getattr(model, name) == value
+    kernel = kernels.PowerMean(-4.0)
+    assert AdditiveSVC(kernel).fit(X, y).kernel_ is kernel
+
+
+def test_a_kernel_that_is_named_gets_values_it_takes(digits):
+    X, y = digits
+    assert AdditiveSVC("chi2").fit(X, y).scale_ == "max"
+    assert AdditiveSVC("chi2").fit(X - 8.0, y).scale_ == "rank"
+    assert AdditiveSVC("linear").fit(X - 8.0, y).scale_ == "max"
+
+
+def test_pairs_ask_for_a_smooth_loss(digits):
+    X, y = digits
+    assert AdditiveSVC("chi2", interactions=1).fit(X[:, 20:24], y).loss_ == "log"
+
+
+def test_the_log_says_what_was_chosen(digits, caplog):
+    with caplog.at_level(logging.INFO, logger="kernline"):
+        AdditiveSVC(verbose=1).fit(*digits)
+    assert "kernel=chi2, scale=max, loss=log, C by evidence: no value is negative" in caplog.text
+
+
+def test_parameters_are_not_changed(digits):
+    model = AdditiveSVC()
+    before = model.get_params()
+    assert model.fit(*digits).get_params() == before
