@@ -148,6 +148,10 @@ class Shifted:
         """Its curvature."""
         return self.loss.curvature(self.before + F)
 
+    def hessian_product(self, F: Array, change: Array) -> Array:
+        """The product with its Hessian."""
+        return self.loss.hessian_product(self.before + F, change)
+
     def total_hessian(self, F: Array) -> Array:
         """Its Hessian."""
         return self.loss.total_hessian(self.before + F)

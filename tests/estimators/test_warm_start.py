@@ -46,6 +46,20 @@ def test_a_few_labels_change(digits):
     assert_allclose(model.objective_, AdditiveSVC("chi2", tol=1e-3).fit(X, changed).objective_, rtol=1e-3)
 
 
+@pytest.mark.parametrize("intercept_scaling", [None, 1.0])
+def test_all_classes_in_one_problem(digits, intercept_scaling):
+    X, y = digits
+    changed = y.copy()
+    changed[:20] = (y[:20] + 1) % 10
+    options = {"multi_class": "crammer-singer", "tol": 1e-3, "intercept_scaling": intercept_scaling}
+    model = AdditiveSVC("chi2", C=1.0, warm_start=True, **options).fit(X, y)
+    first = visits(model)
+    assert visits(model.fit(X, y)) < 0.6 * first
+    for C, labels in [(10.0, y), (0.3, y), (1.0, changed)]:
+        cold = AdditiveSVC("chi2", C=C, **options).fit(X, labels)
+        assert_allclose(model.set_params(C=C).fit(X, labels).objective_, cold.objective_, rtol=1e-3)
+
+
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 def test_more_rows_fewer_rows_other_columns(digits, loss):
     X, y = digits

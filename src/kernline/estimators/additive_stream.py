@@ -127,6 +127,11 @@ def _spreads(pairs: tuple[PairFunction, ...], X: Matrix) -> Array:
 
 def _choice(model: AdditiveSVC, data: Labelled[Matrix], *, first: bool) -> Choice:
     """What the first batch, or a fit, made of "auto"."""
+    if model.multi_class == "crammer-singer" and data.n_problems > 1:
+        raise ValueError(
+            "partial_fit has no steps for multi_class='crammer-singer'. Pass multi_class='ovr', or loss='log', which "
+            "fits all classes together."
+        )
     if first:
         choice = model._choice_apart(data, model.C)
         model._keep_choice(choice)
