@@ -19,7 +19,7 @@ BY_METHOD = pytest.mark.parametrize("params", METHODS.values(), ids=METHODS)
 
 def rows_of(model):
     """Rows of either sign where the model takes them."""
-    return new_rows() - ([1.0, 1.0, 0.0, 0.0] if model.scale != "max" else 0.0)
+    return new_rows() - ([1.0, 1.0, 0.0, 0.0] if model.scale_ != "max" else 0.0)
 
 
 @BY_METHOD

@@ -54,7 +54,7 @@ def data():
 
 def new_rows(model, rows):
     """Rows with negative values, if the model accepts them."""
-    return rows - 5.0 if isinstance(model, AdditiveSVC) and model.scale != "max" else rows
+    return rows - 5.0 if isinstance(model, AdditiveSVC) and model.scale_ != "max" else rows
 
 
 def fitted(model, X, y):
