@@ -88,7 +88,7 @@ def found_nan(X: Matrix, name: Naming, allowed: Indices | None = None) -> Indice
     with np.errstate(over="ignore", invalid="ignore"):
         if values.dtype.kind != "f" or np.isfinite(values.sum()):
             return np.zeros(0, dtype=np.int64)
-    assert_all_finite(X, allow_nan=True, input_name="X")
+        assert_all_finite(X, allow_nan=True, input_name="X")
     if is_sparse(X):
         found = np.unique(X.indices[np.isnan(X.data)]).astype(np.int64)
     else:

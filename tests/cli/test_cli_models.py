@@ -113,7 +113,7 @@ class TestPipelines:
 
     def test_inspect(self, folder):
         X, y = load_iris(return_X_y=True)
-        model = make_pipeline(MinMaxScaler(), kernline.AdditiveSVC(C=7.0)).fit(X, y)
+        model = make_pipeline(MinMaxScaler(), kernline.AdditiveSVC("chi2", C=7.0)).fit(X, y)
         kernline.save(model, "pipe.kern")
         record = json.loads(run("inspect", "pipe.kern", "--data", "iris.svm", "--json").stdout)
         assert record["estimator"] == "Pipeline of MinMaxScaler, AdditiveSVC"

@@ -20,22 +20,22 @@ from kernline.solvers.certificate import certify, explicit_features
 from .mixed_data import BINNED, CATEGORY, MISSING, PAIR, TERMS, fitted, indicators, mixed, new_rows, with_terms
 
 METHODS = {
-    "hats": {},
-    "wide codes": {"approximation": tables.Hats(300)},
+    "hats": {"kernel": "chi2"},
+    "wide codes": {"kernel": "chi2", "approximation": tables.Hats(300)},
     "linear": {"kernel": "linear"},
-    "plame": {"approximation": "plame"},
-    "pmsvm": {"approximation": "pmsvm"},
-    "pmsvm-lut": {"approximation": "pmsvm-lut"},
+    "plame": {"kernel": "chi2", "approximation": "plame"},
+    "pmsvm": {"kernel": "chi2", "approximation": "pmsvm"},
+    "pmsvm-lut": {"kernel": "chi2", "approximation": "pmsvm-lut"},
     "hik": {"kernel": "intersection", "approximation": "hik"},
     "rank": {"kernel": "intersection", "scale": "rank"},
-    "minmax": {"scale": "minmax"},
+    "minmax": {"kernel": "chi2", "scale": "minmax"},
 }
 BY_METHOD = pytest.mark.parametrize("params", METHODS.values(), ids=METHODS)
 
 
 def problem_of(model, X, y):
     data = model._labelled(X, y, None)
-    return model._rows(data, model.kernel, seed=0).problem(np.where(y == 1, 1.0, -1.0), np.ones(len(y)))
+    return model._rows(data, model._choice(data, 1.0), seed=0).problem(np.where(y == 1, 1.0, -1.0), np.ones(len(y)))
 
 
 def gram(problem):
@@ -89,7 +89,7 @@ def test_a_pair_is_the_indicators_of_its_cells(params, term):
 @pytest.mark.parametrize("solver", ["dual-cd", "newton"])
 def test_certificate_confirms_the_gap(loss, solver):
     X, y = mixed()
-    problem = problem_of(with_terms(AdditiveSVC(scale="minmax", loss=loss), *TERMS), X, y)
+    problem = problem_of(with_terms(AdditiveSVC("chi2", scale="minmax", loss=loss), *TERMS), X, y)
     result = DualCD(tol=1e-4, max_iter=10_000, solver=solver).solve(problem)
     certificate = certify(problem, result.beta, result.intercept)
     assert result.converged
@@ -171,7 +171,7 @@ def test_copies_predict_the_same():
 
 def test_cross_validation_takes_terms():
     X, y = mixed()
-    model = with_terms(AdditiveSVCCV(Cs=[0.1, 1.0], cv=2, tol=1e-5, random_state=0), *TERMS).fit(X, y)
+    model = with_terms(AdditiveSVCCV("chi2", Cs=[0.1, 1.0], cv=2, tol=1e-5, random_state=0), *TERMS).fit(X, y)
     alone = fitted(*TERMS, C=model.C_, tol=1e-5)
     assert_allclose(model.decision_function(X), alone.decision_function(X), atol=0.02)
 
@@ -266,7 +266,7 @@ def test_codes_beyond_the_grid_are_refused(packed):
     """Code 240 is the last; the weights of 241 and above would be those of the next column."""
     X, y = mixed()
     X = np.nan_to_num(X)
-    model = with_terms(AdditiveSVC(scale="minmax"))
+    model = with_terms(AdditiveSVC("chi2", scale="minmax"))
     problem = problem_of(model, X, y)
     encoder = replace(Encoder.fit(X, problem.pair, scale="minmax", kernel=kernels.Chi2()), packed=packed)
     data = encoder.transform(X)

@@ -24,7 +24,9 @@ def data():
     return X, np.sin(np.deg2rad(X[:, 0])) + np.sign(X[:, 1]) + X[:, 2] > 0.3
 
 
-@pytest.mark.parametrize("params", [{}, {"kernel": "linear"}, {"approximation": "pmsvm"}], ids=str)
+@pytest.mark.parametrize(
+    "params", [{"kernel": "chi2"}, {"kernel": "linear"}, {"kernel": "chi2", "approximation": "pmsvm"}], ids=str
+)
 def test_a_toy_term_from_fit_to_file(data, params, tmp_path):
     X, y = data
     specs = TermSpec("compass", (0,), {"n_sectors": 12}), TermSpec("sign", (1,))

@@ -18,7 +18,8 @@ import kernline.export
 from kernline import AdditiveSVC, AdditiveSVCCV, BudgetedSVC, NystromMap, NystromSVC, tables
 
 ADDITIVE = {
-    "hats": AdditiveSVC(),
+    "default": AdditiveSVC(),
+    "hats": AdditiveSVC("chi2"),
     "many knots": AdditiveSVC("js", tables.Hats(300)),
     "linear": AdditiveSVC("linear"),
     "linear, scaled": AdditiveSVC("linear", scale="minmax"),

@@ -82,7 +82,7 @@ class TestHardCases:
     def test_one_class_nearly_empty(self, C, n_positive, loss):
         X, _ = counts()
         y = np.arange(300) < n_positive
-        model = AdditiveSVC(C=C, loss=loss, random_state=0).fit(X, y)  # a ConvergenceWarning would be an error
+        model = AdditiveSVC("chi2", C=C, loss=loss, random_state=0).fit(X, y)  # a ConvergenceWarning would be an error
         assert model.dual_gap_[0] <= 0.01 * model.objective_[0]
         assert np.isfinite(model.intercept_).all()
 
@@ -99,8 +99,8 @@ class TestHardCases:
     def test_rows_of_weight_zero_do_not_count(self):
         X, t = counts()
         kept = np.arange(300) % 3 > 0
-        weighted = AdditiveSVC(tol=1e-4, random_state=0).fit(X, t, sample_weight=kept.astype(float))
-        alone = AdditiveSVC(tol=1e-4, random_state=0, gamma=weighted.gamma_).fit(X[kept], t[kept])
+        weighted = AdditiveSVC("chi2", tol=1e-4, random_state=0).fit(X, t, sample_weight=kept.astype(float))
+        alone = AdditiveSVC("chi2", tol=1e-4, random_state=0, gamma=weighted.gamma_).fit(X[kept], t[kept])
         if np.array_equal(X.max(axis=0), X[kept].max(axis=0)):
             assert_allclose(weighted.decision_function(X), alone.decision_function(X), atol=0.02)
 
@@ -108,11 +108,11 @@ class TestHardCases:
         """All rows lie in one point, where the mean is: K(x, x), centred, is 0."""
         X = np.ones((40, 3))
         y = np.arange(40) % 4 == 0
-        model = AdditiveSVC(C=10.0, random_state=0).fit(X, y)
+        model = AdditiveSVC("chi2", C=10.0, random_state=0).fit(X, y)
         assert_allclose(model.decision_function(X), -1.0, atol=0.05)
 
     def test_rows_of_zeros(self):
-        model = AdditiveSVC(C=1e4).fit(np.zeros((3, 2)), [0, 1, 1])
+        model = AdditiveSVC("chi2", C=1e4).fit(np.zeros((3, 2)), [0, 1, 1])
         assert_allclose(model.decision_function(np.zeros((1, 2))), 1.0, atol=1e-3)
 
     def test_a_penalised_one_is_that_of_liblinear(self):

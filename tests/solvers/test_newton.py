@@ -193,7 +193,7 @@ def test_random_labels_at_a_very_large_cost(shape, loss):
     """Nothing separates these classes, and C K(x, x) is 10,000: no step may cycle or run away."""
     rng = np.random.default_rng(0)
     X, y = rng.random(shape), rng.integers(0, 2, shape[0])
-    model = AdditiveSVC(C=1e4, loss=loss, random_state=0).fit(X, y)  # a ConvergenceWarning would be an error
+    model = AdditiveSVC("chi2", C=1e4, loss=loss, random_state=0).fit(X, y)  # a ConvergenceWarning would be an error
     assert model.dual_gap_[0] <= 0.01 * model.objective_[0]
 
 
@@ -208,7 +208,7 @@ def test_a_gradient_of_zero_ends_it():
 
 
 def test_rows_of_zeros_alone():
-    model = AdditiveSVC(C=1e4, solver="newton").fit(np.zeros((3, 2)), [0, 1, 1])
+    model = AdditiveSVC("chi2", C=1e4, solver="newton").fit(np.zeros((3, 2)), [0, 1, 1])
     assert_array_equal(model.predict(np.zeros((1, 2))), [1])
 
 

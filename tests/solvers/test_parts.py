@@ -91,9 +91,9 @@ def test_only_a_problem_that_is_alone(monkeypatch):
     asked = []
     monkeypatch.setattr("kernline.solvers.dual_cd.least_rows", lambda problem: asked.append(problem) or 0)
     X = np.random.default_rng(0).random((60, 3))
-    AdditiveSVC().fit(X, np.arange(60) % 3)
+    AdditiveSVC("chi2").fit(X, np.arange(60) % 3)
     assert asked == []
-    AdditiveSVC().fit(X, np.arange(60) % 2)
+    AdditiveSVC("chi2").fit(X, np.arange(60) % 2)
     assert len(asked) == 1
 
 

@@ -297,7 +297,7 @@ class MissingTerm(TableTerm):
 class PairTerm(TableTerm):
     """An exact weight for each cell of a two-dimensional table, of levels or of bins of numbers.
 
-    No estimator makes it, as functions of pairs (pair_functions.py) took its place; files of format 2 may hold it.
+    No estimator makes it: functions of pairs (pair_functions.py) have taken its place. Files of format 2 may hold it.
     """
 
     kind = "pair"

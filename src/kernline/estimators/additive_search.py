@@ -6,6 +6,7 @@ The data is encoded once for each kernel; held-out rows are scored from their co
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from numbers import Integral
 from typing import ClassVar
 
@@ -18,6 +19,7 @@ from ..sklearn_compat import Constraints, Interval
 from ..threads import thread_count
 from ..training import AdditiveRows
 from .additive_base import AdditiveBase, Kernel
+from .choices import Choice
 from .cross_validation import Scorer, ScorerName, grid_of
 from .progress import FitProgress
 from .search import Search
@@ -53,22 +55,21 @@ class AdditiveSearch(AdditiveBase):
         sample_weight: ArrayLike | None,
     ) -> None:
         """Choose among these C and kernels, solve all problems with the best, and keep their curves."""
-        Cs, choices = grid
+        Cs, asked_for = grid
+        choices = [self._choice_apart(data, 1.0, kernel) for kernel in asked_for]
         search = Search(data, y, sample_weight, Cs, self.cv, self.scoring)
         seed, n_threads = seed_from(random_of(self.random_state)), thread_count(self.n_jobs)
         solver = self._solver(seed)
-        tasks = search.tasks(kernel if isinstance(kernel, str) else kernel.name for kernel in choices)
+        tasks = search.tasks(choice.kernel_name for choice in choices)
         progress = FitProgress(self, tasks + data.names, self.max_iter, int(self.verbose))
 
-        def encoded(kernel: Kernel) -> AdditiveRows:
-            return self._rows(data, self._choice_apart(data, 1.0, kernel), seed)
+        def encoded(choice: Choice) -> AdditiveRows:
+            return self._rows(data, choice, seed)
 
         found, rows = search.run(choices, encoded, solver, n_threads, progress)
         self.Cs_, self.scores_, self.best_score_ = found.Cs, found.scores, found.best_score
-        choice = self._choice_apart(data, found.best_C, found.best_value)
-        self._keep_choice(choice)
-        self.C_ = found.best_C
-        results = solve_all(rows, data, self.C_ * data.weights, solver, n_threads, progress, first=len(tasks))
+        self._keep_choice(replace(found.best_value, C=found.best_C))
+        results = solve_all(rows, data, found.best_C * data.weights, solver, n_threads, progress, first=len(tasks))
         progress.end(self.tol)
         self._keep(data.in_units(results), rows)
 

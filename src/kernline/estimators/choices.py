@@ -33,11 +33,15 @@ class Choice:
     reason: str
 
     @property
+    def kernel_name(self) -> str:
+        """The kernel's name."""
+        return self.kernel if isinstance(self.kernel, str) else self.kernel.name
+
+    @property
     def line(self) -> str:
         """What was chosen, for the log."""
-        name = self.kernel if isinstance(self.kernel, str) else self.kernel.name
         C = "by evidence" if self.C is None else f"{self.C:g}"
-        return f"kernel={name}, scale={self.scale}, loss={self.loss}, C {C}: {self.reason}"
+        return f"kernel={self.kernel_name}, scale={self.scale}, loss={self.loss}, C {C}: {self.reason}"
 
 
 @dataclass(frozen=True)

@@ -77,6 +77,13 @@ def checked_interactions(
     interactions: Interactions, names: Names, rows: AdditiveRows
 ) -> int | str | list[tuple[int, int]]:
     """Pairs as numbers of columns; a pair of a column with itself, twice the same, or of no such column is refused."""
+    if rows.pair.grid is None and not is_none(interactions):
+        if isinstance(interactions, str):
+            return 0
+        raise ValueError(
+            f"interactions={interactions!r:.50}: tables of pairs need curves, and the linear kernel has none. Pass "
+            "kernel='intersection'; X with negative values must be a dense array for it (X.toarray())."
+        )
     if isinstance(interactions, str):
         return interactions
     if isinstance(interactions, int | np.integer):

@@ -86,7 +86,7 @@ class Basis:
         shape = (n_problems, self.data.n_columns, self.pair.width)
         slots = empty_slots(shape)
         W = weights_in(slots, shape)
-        curves = theta[: self.n_curve_unknowns].reshape(self.curves.size, -1, n_problems)
+        curves = theta[: self.n_curve_unknowns].reshape(self.curves.size, self.root.shape[1], n_problems)
         root = np.sqrt(self.scales)
         W[:, self.curves] = np.einsum("wr,jrp,j->pjw", self.root, curves, root[self.curves])
         levels = theta[self.n_curve_unknowns : self.n_row_unknowns]

@@ -21,8 +21,9 @@ import numpy as np
 
 from ..array_types import Array
 from ..joint_losses import JointLoss
-from .lbfgs import LBFGS, OnReport, SampledHessian, SmoothProblem, SmoothResult
+from .lbfgs import LBFGS, OnReport, SmoothProblem, SmoothResult
 from .problem import EpochReport
+from .sampled_hessian import SampledHessian
 
 _PRIOR = 2.0  # a
 _SMALLEST, _LARGEST = 1e-4, 1e4
