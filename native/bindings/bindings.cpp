@@ -12,6 +12,7 @@
 #include "bindings/bound_arrays.hpp"
 #include "bindings/bound_budgeted.hpp"
 #include "bindings/bound_encode.hpp"
+#include "bindings/bound_joint.hpp"
 #include "bindings/bound_pairs.hpp"
 #include "bindings/bound_products.hpp"
 #include "bindings/bound_solver.hpp"
@@ -181,6 +182,7 @@ NB_MODULE(_core, m) {
         "n_threads"_a, Release());
 
   bind_encoding(m);
+  bind_joint(m);
   bind_pairs(m);
   bind_svmlight<float>(m, "SvmlightReader32");
   bind_svmlight<double>(m, "SvmlightReader64");

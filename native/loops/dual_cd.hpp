@@ -10,7 +10,7 @@
 // in random order: Hsieh, Chang, Lin, Keerthi, Sundararajan, "A dual coordinate descent method for large-scale linear
 // SVM", ICML 2008. Each visit also gives, at no cost, the dual objective and the row's share of the gap. The share replaces
 // that paper's shrinking: a row with a negligible share is not updated, and rests for a growing number of epochs
-// (dual_state.hpp). On MNIST that halved the visits needed for a gap of 1 %.
+// (visits.hpp). On MNIST that halved the visits needed for a gap of 1 %.
 #pragma once
 
 #include <algorithm>

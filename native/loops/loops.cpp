@@ -6,6 +6,7 @@
 #include "loops/decision.hpp"
 #include "loops/dual_cd.hpp"
 #include "loops/gram.hpp"
+#include "loops/joint_cd.hpp"
 #include "loops/products.hpp"
 
 namespace kernline::KERNLINE_TARGET {
@@ -19,6 +20,10 @@ const Loops loops = {KERNLINE_NAME(KERNLINE_TARGET),
                      evaluate,
                      grow,
                      set_beta,
+                     joint_sweep,
+                     joint_rebuild,
+                     joint_evaluate,
+                     joint_grow,
                      decision,
                      read_members,
                      add_members,

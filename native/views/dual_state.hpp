@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "views/random.hpp"
+#include "views/visits.hpp"
 
 namespace kernline {
 
@@ -29,34 +29,15 @@ struct LossView {
   double epsilon;
 };
 
-// A row whose share of the gap was negligible at its last visits rests for 2, 8, 26, then 80 epochs.
-struct Rest {
-  static constexpr std::uint8_t lengths[] = {2, 8, 26, 80};
-  std::uint8_t left = 0;   // epochs until the next visit
-  std::uint8_t level = 0;  // negligible visits in a row, at most the last of `lengths`
-
-  void begin() {
-    left = lengths[level];
-    if (level + 1 < static_cast<int>(sizeof lengths)) ++level;
-  }
-};
-
-struct DualState {
+struct DualState : Visits {
   DualState(std::uint64_t seed, bool shuffle_, LossView loss_, float intercept_square_)
-      : random(seed), shuffle(shuffle_), loss(loss_), intercept_square(intercept_square_) {}
+      : Visits(seed, shuffle_), loss(loss_), intercept_square(intercept_square_) {}
 
   Coordinate* coordinates = nullptr;
-  Rest* rests = nullptr;
-  std::int32_t* order = nullptr;          // this epoch's visits, the first `n_active`
-  const std::int32_t* members = nullptr;  // the rows of the data that take part; null for all
-  std::int64_t n_rows = 0;                // how many take part
-  std::int64_t data_row(std::int64_t i) const { return members ? members[i] : i; }
   float* weights = nullptr;
   const float* scales = nullptr;
   const double* targets = nullptr;  // numbers to predict; null if the targets are labels
 
-  Random random;
-  bool shuffle;  // else visit the rows in their order, as in some papers
   LossView loss;
   // K gains this constant s, and b = centre + s sum(beta). With the centre at 0 the intercept is penalised; moved after b
   // again and again, it leads to an intercept that is not (intercept.py).
@@ -80,14 +61,7 @@ struct DualState {
     beta_sum += sigma * step;
   }
 
-  std::int64_t n_active = 0;
-  bool in_epoch = false;
-  bool in_blocks = false;   // this epoch's order: blocks of neighbouring rows, or all rows
-  std::int64_t cursor = 0;  // next position in `order`
-  double negligible = 0.0;  // share of the gap at or below which a row rests
-
-  double dual = 0.0;        // tracked by each update
-  double active_gap = 0.0;  // sum over this epoch's visits of each row's share of the gap, before its update
+  double dual = 0.0;  // tracked by each update
 
   double* exact_weights = nullptr;  // sums of a rebuild
   double exact_intercept = 0.0;

@@ -7,6 +7,7 @@
 #include "views/budget_state.hpp"
 #include "views/dual_state.hpp"
 #include "views/gram_views.hpp"
+#include "views/joint_state.hpp"
 #include "views/pairs.hpp"
 #include "views/views.hpp"
 
@@ -19,6 +20,10 @@ struct Loops {
   bool (*evaluate)(const RowsView&, const MethodView&, DualState&, double seconds);
   void (*grow)(DualState&, double factor);
   bool (*set_beta)(DualState&, const double* beta);
+  bool (*joint_sweep)(const RowsView&, const MethodView&, JointState&, double seconds);
+  bool (*joint_rebuild)(const RowsView&, const MethodView&, JointState&, double seconds);
+  bool (*joint_evaluate)(const RowsView&, const MethodView&, JointState&, double seconds);
+  void (*joint_grow)(JointState&, double factor);
   void (*decision)(const RowsView&, const TableView&, const WeightsView&, std::int64_t begin, std::int64_t end,
                    double* out);
   void (*read_members)(const RowsView&, const TableView&, const float* weights, const std::int32_t* members,

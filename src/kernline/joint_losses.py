@@ -119,6 +119,44 @@ class Separate:
         return np.diag(self.curvature(F).sum(axis=0))
 
 
+@dataclass(frozen=True)
+class Shifted:
+    """A loss of what is added to the values `before`."""
+
+    loss: JointLoss
+    before: Array
+
+    @property
+    def cost(self) -> Array:
+        """c_i."""
+        return self.loss.cost
+
+    @property
+    def n_problems(self) -> int:
+        """Columns of F."""
+        return self.loss.n_problems
+
+    def value(self, F: Array) -> float:
+        """The loss of before + F."""
+        return self.loss.value(self.before + F)
+
+    def gradient(self, F: Array) -> Array:
+        """Its gradient."""
+        return self.loss.gradient(self.before + F)
+
+    def curvature(self, F: Array) -> Array:
+        """Its curvature."""
+        return self.loss.curvature(self.before + F)
+
+    def hessian_product(self, F: Array, change: Array) -> Array:
+        """The product with its Hessian."""
+        return self.loss.hessian_product(self.before + F, change)
+
+    def total_hessian(self, F: Array) -> Array:
+        """Its Hessian."""
+        return self.loss.total_hessian(self.before + F)
+
+
 def probabilities(F: Array) -> Array:
     """P_ik = exp F_ik / Σ_m exp F_im."""
     P = F - _highest(F)[:, None]

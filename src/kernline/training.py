@@ -21,9 +21,9 @@ from .class_signs import LARGEST
 from .encoding import ColumnRange, Columns, EncodedData, Encoder, Scale, TermSpec, sample_of_values
 from .encoding.terms import replaced_columns
 from .kernels import AdditiveKernel
-from .memory import COLUMN_BYTES, check_width
+from .memory import COLUMN_BYTES, check_memory, check_width
 from .native import row_norms
-from .solvers import Problem
+from .solvers import JointProblem, Problem
 from .solvers.intercept import kernel_mean
 from .solvers.problem import HINGE, KernelMean
 from .validation import NO_NAMES, Names
@@ -115,6 +115,35 @@ class TrainingRows:
             curvature=self.norms if members is None else self.norms[members],
             intercept_square=self.intercept_square,
             loss=self.loss,
+            members=members,
+            free_intercept=self.free_intercept,
+            mean=None if self.mean is None else self.mean.of(members),
+        )
+
+    def joint_problem(
+        self, labels: NDArray[np.int32], n_classes: int, cost: Array, members: NDArray[np.int32] | None = None
+    ) -> JointProblem:
+        """Return the problem of all classes together, of labels y_i from 0 and costs c_i, of `members` as above."""
+        if not self.pair.symmetric:
+            raise ValueError(
+                "multi_class='crammer-singer' needs a method with a symmetric kernel: approximation='hats' or one of "
+                "the explicit maps, or kernel='linear'. With other methods, pass multi_class='ovr'."
+            )
+        # β in the core, a copy of it, and four arrays of float64 to balance it with.
+        check_memory(
+            f"Fitting {n_classes:,} classes × {labels.size:,} rows as one problem",
+            40.0 * labels.size * n_classes,
+            "Pass multi_class='ovr'.",
+        )
+        return JointProblem(
+            data=self.data,
+            pair=self.pair,
+            scales=self.scales,
+            labels=labels,
+            n_classes=n_classes,
+            cost=cost,
+            curvature=self.norms if members is None else self.norms[members],
+            intercept_square=self.intercept_square,
             members=members,
             free_intercept=self.free_intercept,
             mean=None if self.mean is None else self.mean.of(members),

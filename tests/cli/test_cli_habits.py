@@ -105,6 +105,14 @@ class TestLiblinear:
         np.testing.assert_allclose(model.decision_function(X)[:, 0], expected, atol=2e-2)
         assert (model.intercept_ == 0.0).all() == (constant == 0.0)
 
+    def test_all_classes_in_one_problem(self, folder):
+        assert run("train", "-s", "4", "iris.svm", "m.kern").exit_code == 0
+        model = kernline.load("m.kern")
+        assert (model.multi_class, model.loss) == ("crammer-singer", "hinge")
+        assert len(model.n_iter_) == 1
+        assert run("cv", "-s", "4", "-c", "1", "-c", "2", "-v", "3", "iris.svm", "cv.kern").exit_code == 0
+        assert kernline.load("cv.kern").multi_class == "crammer-singer"
+
     @pytest.mark.parametrize("bias", ["nan", "inf"])
     def test_an_intercept_that_is_not_finite(self, folder, bias):
         assert run("train", "-B", bias, "iris.svm").exit_code == 2

@@ -108,7 +108,7 @@ def test_kernel_beats_linear_on_bursty_counts():
 
 def test_reported_gap_is_within_tol(digits):
     for tol in (0.1, 0.001):
-        model = AdditiveSVC(tol=tol, random_state=0).fit(*digits)
+        model = AdditiveSVC("chi2", tol=tol, random_state=0).fit(*digits)
         assert (model.dual_gap_ <= tol * model.objective_).all()
         assert [len(history) for history in model.history_] == list(model.n_iter_)
 
@@ -176,7 +176,7 @@ class TestInput:
     def test_layouts_and_types_give_one_model(self, histograms):
         X, y = histograms
         frame = pd.DataFrame(X.toarray(), columns=[f"word {j}" for j in range(40)])
-        reference = AdditiveSVC(random_state=0).fit(X, y).decision_function(X)
+        reference = AdditiveSVC("chi2", random_state=0).fit(X, y).decision_function(X)
         inputs = [
             X.toarray(),
             sp.csc_matrix(X),
@@ -186,7 +186,8 @@ class TestInput:
             X.toarray().tolist(),
         ]
         for data in inputs:
-            assert_allclose(AdditiveSVC(random_state=0).fit(data, y).decision_function(data), reference, atol=1e-3)
+            scores = AdditiveSVC("chi2", random_state=0).fit(data, y).decision_function(data)
+            assert_allclose(scores, reference, atol=1e-3)
 
     def test_bytes_need_no_conversion(self, digits):
         X, y = digits
@@ -222,8 +223,8 @@ class TestInput:
         data, columns, start = np.array([1.0, 2.0, 3.0, 1.0]), np.array([0, 0, 1, 1]), np.array([0, 2, 3, 4])
         duplicated = sp.csr_matrix((data, columns, start), shape=(3, 2))
         y = [0, 1, 1]
-        expected = AdditiveSVC(random_state=0).fit(duplicated.toarray(), y).decision_function(duplicated.toarray())
-        assert_allclose(AdditiveSVC(random_state=0).fit(duplicated, y).decision_function(duplicated), expected)
+        expected = AdditiveSVC("chi2").fit(duplicated.toarray(), y).decision_function(duplicated.toarray())
+        assert_allclose(AdditiveSVC("chi2").fit(duplicated, y).decision_function(duplicated), expected)
         assert duplicated.nnz == 4
 
     def test_zero_rows_constant_columns_and_duplicated_rows(self, histograms):
@@ -280,8 +281,8 @@ class TestBadInput:
         with pytest.raises(
             ValueError, match=r"chi2 needs values >= 0, and column 'age' has minimum -3\.2\..*scale='minmax'"
         ):
-            AdditiveSVC().fit(frame, [0, 1])
-        model = AdditiveSVC().fit(frame.abs(), [0, 1])
+            AdditiveSVC("chi2", scale="max").fit(frame, [0, 1])
+        model = AdditiveSVC("chi2").fit(frame.abs(), [0, 1])
         with pytest.raises(ValueError, match="column 'age' has minimum"):
             model.predict(frame)
         for scale in ("minmax", "rank"):
@@ -311,7 +312,7 @@ class TestBadInput:
             {"kernel": None},
             {"approximation": "spline"},
             {"p": 0.5},
-            {"loss": "log"},
+            {"loss": "logistic"},
             {"scale": "std"},
             {"tol": 0.0},
             {"max_iter": 0},
@@ -383,12 +384,13 @@ class TestFit:
         with pytest.warns(
             ConvergenceWarning, match=r"max_iter=2 passes.*relative gap of .* where tol=1e-06.*Raise max_iter"
         ):
-            AdditiveSVC(tol=1e-6, max_iter=2).fit(*digits)
+            AdditiveSVC("chi2", tol=1e-6, max_iter=2).fit(*digits)
 
     def test_a_tighter_tol_is_a_better_solution(self, digits):
         """Float32 weights drift over thousands of epochs; they are summed again on the way."""
         X, y = digits[0], digits[1] == 2
-        loose, tight = (AdditiveSVC(C=10.0, tol=tol, max_iter=20_000, random_state=0).fit(X, y) for tol in (1e-4, 3e-6))
+        options = {"C": 10.0, "max_iter": 20_000, "random_state": 0}
+        loose, tight = (AdditiveSVC("chi2", tol=tol, **options).fit(X, y) for tol in (1e-4, 3e-6))
         assert tight.dual_gap_[0] <= 3e-6 * tight.objective_[0] < loose.dual_gap_[0]
 
     def test_more_threads_than_the_system_gives(self, digits):
@@ -409,7 +411,7 @@ class TestFit:
 
     def test_verbose_logs(self, digits, caplog):
         with caplog.at_level("INFO", logger="kernline"):
-            AdditiveSVC(verbose=2).fit(*digits)
+            AdditiveSVC("chi2", verbose=2).fit(*digits)
         assert "class 9 (10/10)" in caplog.text
         assert "epoch 1: gap" in caplog.text
         assert "relative gap" in caplog.text
@@ -433,7 +435,7 @@ class TestFit:
 
         watcher = StopAtThree()
         assert isinstance(watcher, callback.FitCallback)
-        model = AdditiveSVC(tol=1e-6).set_callbacks(watcher).fit(*digits)
+        model = AdditiveSVC("chi2", tol=1e-6).set_callbacks(watcher).fit(*digits)
         assert_array_equal(model.n_iter_, 3)
         assert watcher.names[:3] == ["fit", "class 0 (1/10)", "epoch 1"]
         assert watcher.names.count("epoch 3") == 10
@@ -441,7 +443,7 @@ class TestFit:
     @pytest.mark.parametrize("n_jobs", [1, 2])
     def test_ctrl_c_stops_soon_and_loses_nothing(self, n_jobs):
         data = datasets.make_bag_of_words(20_000, 10, 500)
-        model = AdditiveSVC(C=1e4, tol=1e-9, max_iter=10**6, n_jobs=n_jobs, random_state=0)
+        model = AdditiveSVC("chi2", C=1e4, tol=1e-9, max_iter=10**6, n_jobs=n_jobs, random_state=0)
         sent = []
 
         def interrupt():

@@ -64,7 +64,7 @@ class TestAgainstSeparateFits:
         means = model.scores_[0].mean(axis=1)
         assert_allclose(model.C_, CS[int(means.argmax())])
         assert_allclose(model.best_score_, means.max())
-        single = AdditiveSVC(C=model.C_, random_state=0).fit(X, y)
+        single = AdditiveSVC(C=model.C_, loss="hinge", random_state=0).fit(X, y)
         assert_array_equal(model.decision_function(X), single.decision_function(X))
         for name in ("classes_", "intercept_", "gamma_", "n_iter_", "dual_gap_", "objective_"):
             assert_array_equal(getattr(model, name), getattr(single, name))
@@ -138,7 +138,7 @@ class TestPath:
         X, y = load(return_X_y=True)
         folds = StratifiedKFold(5, shuffle=True, random_state=seed)
         model = AdditiveSVCCV(cv=folds, random_state=0).fit(X, y)
-        search = GridSearchCV(AdditiveSVC(random_state=0), {"C": model.Cs_}, cv=folds, refit=False).fit(X, y)
+        search = GridSearchCV(AdditiveSVC(loss="hinge", random_state=0), {"C": model.Cs_}, cv=folds, refit=False).fit(X, y)
         means = search.cv_results_["mean_test_score"]
         errors = search.cv_results_["std_test_score"] / np.sqrt(5)
         chosen = model.Cs_.tolist().index(model.C_)

@@ -32,9 +32,9 @@ def test_scores_are_those_of_single_fits(diabetes, loss):
 
 def test_the_model_is_refitted_to_all_rows(diabetes):
     X, y = diabetes
-    model = AdditiveSVRCV(Cs=CS, **TABLE).fit(X, y)
-    single = AdditiveSVR(C=model.C_, **TABLE).fit(X, y)
-    assert_array_equal(model.predict(X), single.predict(X))
+    model = AdditiveSVRCV(Cs=CS, tol=1e-5, **TABLE).fit(X, y)
+    single = AdditiveSVR(C=model.C_, tol=1e-5, **TABLE).fit(X, y)
+    assert_allclose(model.predict(X), single.predict(X), atol=0.01 * y.std())
     assert_array_equal(model.epsilon_, single.epsilon_)
 
 

@@ -13,14 +13,14 @@ import kernline
 from kernline import AdditiveSVC, AdditiveSVCCV, AdditiveSVR, AdditiveSVRCV, BudgetedSVC, NystromSVC
 
 METHODS = {
-    "hats": {},
+    "hats": {"kernel": "chi2"},
     "linear": {"kernel": "linear"},
-    "plame": {"approximation": "plame"},
-    "pmsvm": {"approximation": "pmsvm"},
-    "pmsvm-lut": {"approximation": "pmsvm-lut"},
+    "plame": {"kernel": "chi2", "approximation": "plame"},
+    "pmsvm": {"kernel": "chi2", "approximation": "pmsvm"},
+    "pmsvm-lut": {"kernel": "chi2", "approximation": "pmsvm-lut"},
     "hik": {"kernel": "intersection", "approximation": "hik"},
     "rank": {"kernel": "intersection", "scale": "rank"},
-    "minmax": {"scale": "minmax"},
+    "minmax": {"kernel": "chi2", "scale": "minmax"},
 }
 BY_METHOD = pytest.mark.parametrize("params", METHODS.values(), ids=METHODS)
 LAYOUTS = {"dense": np.asarray, "sparse": lambda X: sp.csr_array(np.where(X > 8, X, 0.0))}
@@ -112,9 +112,9 @@ def test_names_of_a_former_fit_are_dropped(data):
 
 OTHERS = {
     "linear": {"kernel": "linear"},
-    "pmsvm": {"approximation": "pmsvm"},
+    "pmsvm": {"kernel": "chi2", "approximation": "pmsvm"},
     "rank": {"scale": "rank"},
-    "minmax": {"scale": "minmax"},
+    "minmax": {"kernel": "chi2", "scale": "minmax"},
     "quantile": {"approximation": kernline.tables.Hats(spacing="quantile")},
 }
 

@@ -81,6 +81,7 @@ def partial_fit(model):
 
 CASES = {
     "AdditiveSVC": (AdditiveSVC(max_iter=2), fit),
+    "AdditiveSVC-joint": (AdditiveSVC(max_iter=2, multi_class="crammer-singer"), fit),
     "AdditiveSVCCV": (AdditiveSVCCV(Cs=[1.0, 2.0], cv=2, max_iter=2), fit),
     "AdditiveSVR": (AdditiveSVR(max_iter=2), fit),
     "AdditiveSVRCV": (AdditiveSVRCV(Cs=[1.0, 2.0], cv=2, max_iter=2), fit),
@@ -134,7 +135,7 @@ def is_same(model, expected):
 
 
 def test_a_refused_fit_changes_nothing():
-    model = AdditiveSVC().fit(OLD, OLD_Y)
+    model = AdditiveSVC("chi2", scale="max").fit(OLD, OLD_Y)
     before = dict(vars(model))
     with pytest.raises(ValueError, match="Negative values"):
         model.fit(-NEW, NEW_Y)

@@ -10,7 +10,7 @@ from kernline import AdditiveSVC, AdditiveSVCCV, BudgetedSVC, NystromSVC
 from kernline.feature_maps import NystromMap
 
 X = np.random.default_rng(0).random((600, 3))
-CLASSIFIERS = [AdditiveSVC(), NystromSVC(n_basis=5), BudgetedSVC(budget=3, passes=1)]
+CLASSIFIERS = [AdditiveSVC("chi2"), NystromSVC(n_basis=5), BudgetedSVC(budget=3, passes=1)]
 
 
 @pytest.mark.parametrize("model", CLASSIFIERS)

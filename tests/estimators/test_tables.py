@@ -207,7 +207,7 @@ class TestMissing:
         X = rng.random((300, 20)) * (rng.random((300, 20)) < 0.1)
         y = (X[:, 0] > 0).astype(int)
         X[y == 1, 1], X[::9, 0] = np.nan, np.nan
-        dense, sparse = AdditiveSVC(**EXACT).fit(X, y), AdditiveSVC(**EXACT).fit(sp.csr_array(X), y)
+        dense, sparse = (AdditiveSVC("chi2", **EXACT).fit(layout(X), y) for layout in (np.asarray, sp.csr_array))
         assert_allclose(sparse.decision_function(sp.csr_array(X)), dense.decision_function(X), atol=1e-3)
         assert sparse.score(sp.csr_array(X), y) == 1.0
 

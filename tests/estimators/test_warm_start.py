@@ -32,18 +32,32 @@ def test_another_C(digits, loss, C):
 
 def test_the_same_problem_again(digits):
     X, y = digits
-    model = AdditiveSVC(warm_start=True).fit(X, y)
+    model = AdditiveSVC("chi2", warm_start=True).fit(X, y)
     first = visits(model)
     assert visits(model.fit(X, y)) < 0.6 * first
-    assert_allclose(model.objective_, AdditiveSVC(tol=1e-4).fit(X, y).objective_, rtol=0.01)
+    assert_allclose(model.objective_, AdditiveSVC("chi2", tol=1e-4).fit(X, y).objective_, rtol=0.01)
 
 
 def test_a_few_labels_change(digits):
     X, y = digits
     changed = y.copy()
     changed[:20] = (y[:20] + 1) % 10
-    model = AdditiveSVC(warm_start=True, tol=1e-3).fit(X, y).fit(X, changed)
-    assert_allclose(model.objective_, AdditiveSVC(tol=1e-3).fit(X, changed).objective_, rtol=1e-3)
+    model = AdditiveSVC("chi2", warm_start=True, tol=1e-3).fit(X, y).fit(X, changed)
+    assert_allclose(model.objective_, AdditiveSVC("chi2", tol=1e-3).fit(X, changed).objective_, rtol=1e-3)
+
+
+@pytest.mark.parametrize("intercept_scaling", [None, 1.0])
+def test_all_classes_in_one_problem(digits, intercept_scaling):
+    X, y = digits
+    changed = y.copy()
+    changed[:20] = (y[:20] + 1) % 10
+    options = {"multi_class": "crammer-singer", "tol": 1e-3, "intercept_scaling": intercept_scaling}
+    model = AdditiveSVC("chi2", C=1.0, warm_start=True, **options).fit(X, y)
+    first = visits(model)
+    assert visits(model.fit(X, y)) < 0.6 * first
+    for C, labels in [(10.0, y), (0.3, y), (1.0, changed)]:
+        cold = AdditiveSVC("chi2", C=C, **options).fit(X, labels)
+        assert_allclose(model.set_params(C=C).fit(X, labels).objective_, cold.objective_, rtol=1e-3)
 
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
@@ -58,7 +72,7 @@ def test_more_rows_fewer_rows_other_columns(digits, loss):
 
 def test_other_classes_start_anew(digits):
     X, y = digits
-    model = AdditiveSVC(warm_start=True).fit(X, y).fit(X, y % 2)
+    model = AdditiveSVC("chi2", warm_start=True).fit(X, y).fit(X, y % 2)
     np.testing.assert_array_equal(model.decision_function(X), AdditiveSVC().fit(X, y % 2).decision_function(X))
 
 
@@ -80,5 +94,5 @@ def test_encoded_rows(digits):
 
 def test_without_it_a_fit_leaves_nothing_behind(digits):
     X, y = digits
-    model = AdditiveSVC(warm_start=True).fit(X, y)
+    model = AdditiveSVC("chi2", warm_start=True).fit(X, y)
     assert not hasattr(model.set_params(warm_start=False).fit(X, y), "_starts")

@@ -27,15 +27,16 @@ ESTIMATORS = ("additive", "nystrom", "budgeted")
 
 TASKS = ("classification", "regression")
 # LIBLINEAR's -s (loss and solver) and LIBSVM's -t (kernel).
-_SOLVERS = {
-    "0": ("log", "auto"),
-    "1": ("squared_hinge", "dual-cd"),
-    "2": ("squared_hinge", "newton"),
-    "3": ("hinge", "dual-cd"),
-    "7": ("log", "dual-cd"),
-    "11": ("squared_epsilon_insensitive", "newton"),
-    "12": ("squared_epsilon_insensitive", "dual-cd"),
-    "13": ("epsilon_insensitive", "dual-cd"),
+_SOLVERS: dict[str, dict[str, str | None]] = {
+    "0": {"loss": "log", "solver": "auto"},
+    "1": {"loss": "squared_hinge", "solver": "dual-cd"},
+    "2": {"loss": "squared_hinge", "solver": "newton"},
+    "3": {"loss": "hinge", "solver": "dual-cd"},
+    "4": {"loss": "hinge", "solver": "dual-cd", "multi_class": "crammer-singer"},
+    "7": {"loss": "log", "solver": "dual-cd"},
+    "11": {"loss": "squared_epsilon_insensitive", "solver": "newton"},
+    "12": {"loss": "squared_epsilon_insensitive", "solver": "dual-cd"},
+    "13": {"loss": "epsilon_insensitive", "solver": "dual-cd"},
 }
 # Those with an L1 penalty, and the nearest that there are.
 _SPARSE_SOLVERS = {"5": "2 (squared hinge)", "6": "0 (logistic regression)"}
@@ -53,7 +54,7 @@ def kernel_name(kernel: str | None) -> str | None:
 
 def task_of(options: ModelOptions) -> str:
     """The task: as given, or as the loss implies."""
-    loss, _ = loss_and_solver(options)
+    loss = loss_and_solver(options)["loss"]
     task = options.task
     if task not in (None, *TASKS):
         raise UsageError(f"--task must be {' or '.join(TASKS)}, not {task!r}.")
@@ -115,11 +116,9 @@ def build(cls: type[_Estimator], given: Mapping[str, object], extra: list[str]) 
 
 def parameters(options: ModelOptions, seed: int, threads: int) -> dict[str, object]:
     """The parameters of the estimator, except the kernel and C; None for options that were not given."""
-    loss, solver = loss_and_solver(options)
     return {
         "gamma": gamma_value(options.gamma),
-        "loss": loss,
-        "solver": solver,
+        **loss_and_solver(options),
         "scale": options.scale,
         "tol": options.tol,
         "n_jobs": threads,
@@ -128,20 +127,22 @@ def parameters(options: ModelOptions, seed: int, threads: int) -> dict[str, obje
     }
 
 
-def loss_and_solver(options: ModelOptions) -> tuple[str | None, str | None]:
-    """Loss and solver from --loss, -b and -s, which is a name or LIBLINEAR's number."""
-    loss, solver = options.loss, options.solver
-    if solver is not None and solver.isdigit():
-        loss, solver = _numbered(solver)
+def loss_and_solver(options: ModelOptions) -> dict[str, str | None]:
+    """Loss, solver and multi_class from --loss, -b and -s, which is a name or LIBLINEAR's number."""
+    found: dict[str, str | None] = {"loss": options.loss, "solver": options.solver}
+    if options.solver is not None and options.solver.isdigit():
+        found = _numbered(options.solver)
     if options.probability:
-        if loss not in (None, "auto", "log"):
-            raise UsageError(f"-b 1 trains with --loss log, whose scores are probabilities; got the loss {loss}.")
-        loss = "log"
-    return loss, solver
+        if found["loss"] not in (None, "auto", "log"):
+            raise UsageError(
+                f"-b 1 trains with --loss log, whose scores are probabilities; got the loss {found['loss']}."
+            )
+        found = found | {"loss": "log"}
+    return found
 
 
-def _numbered(number: str) -> tuple[str, str]:
-    """Loss and solver by LIBLINEAR's number."""
+def _numbered(number: str) -> dict[str, str | None]:
+    """Loss, solver and multi_class by LIBLINEAR's number."""
     if number in _SPARSE_SOLVERS:
         raise UsageError(
             f"-s {number} is not supported: its L1 penalty makes weights of a linear model zero, and curves have an L2 "
@@ -151,9 +152,9 @@ def _numbered(number: str) -> tuple[str, str]:
     if number not in _SOLVERS:
         raise UsageError(
             f"-s {number} is not supported. Use auto, dual-cd or newton, or LIBLINEAR's numbers: 0 (logistic "
-            "regression), 1 (squared hinge, dual), 2 (squared hinge, primal), 3 (hinge, dual), 7 (logistic regression, "
-            "dual); for regression, 11 (squared epsilon-insensitive, primal), 12 (the same, dual), 13 "
-            "(epsilon-insensitive, dual). Without -s you get LIBSVM's C-SVC."
+            "regression), 1 (squared hinge, dual), 2 (squared hinge, primal), 3 (hinge, dual), 4 (Crammer-Singer), 7 "
+            "(logistic regression, dual); for regression, 11 (squared epsilon-insensitive, primal), 12 (the same, "
+            "dual), 13 (epsilon-insensitive, dual). Without -s you get LIBSVM's C-SVC."
         )
     return _SOLVERS[number]
 

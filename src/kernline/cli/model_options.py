@@ -44,8 +44,9 @@ class ModelOptions:
             "-s",
             "--solver",
             help="auto (default), dual-cd or newton. Or LIBLINEAR's numbers: 0 logistic regression; 1 squared hinge, "
-            "dual; 2 squared hinge, primal; 3 hinge, dual; 7 logistic regression, dual. For regression: 11 squared "
-            "epsilon-insensitive, primal; 12 the same, dual; 13 epsilon-insensitive, dual.",
+            "dual; 2 squared hinge, primal; 3 hinge, dual; 4 all classes in one problem (Crammer-Singer); 7 logistic "
+            "regression, dual. For regression: 11 squared epsilon-insensitive, primal; 12 the same, dual; 13 "
+            "epsilon-insensitive, dual.",
         ),
     ] = None
     loss: Annotated[

@@ -79,7 +79,8 @@ class Search:
         from ..estimators.search import SearchResult
 
         model.fit(data.X, data.y)
-        return SearchResult(list(map(str, model._kernels())), model.Cs_, model.scores_)
+        kernels = model._kernels() if len(model._kernels()) > 1 else [model.kernel_]
+        return SearchResult(list(map(str, kernels)), model.Cs_, model.scores_)
 
     def _gammas(self, model: NystromSVC, data: LabelledRows) -> SearchResult[float]:
         from ..estimators.search import SearchResult

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Sequence
 from numbers import Integral, Real
 from typing import ClassVar, Literal, cast
@@ -18,16 +19,17 @@ from ..pair_functions import PairFunction
 from ..randomness import RandomState, random_of, seed_from
 from ..shapes import ShapeFunctions
 from ..sklearn_compat import Constraints, Interval, Options, StrOptions, Tags
-from ..solvers import DualCD, SolveResult
+from ..solvers import DualCD
 from ..table_input import TableRules
 from ..threads import thread_count
 from ..training import AdditiveRows, AdditiveSettings, Intercept, encode
 from .choices import JOINT_LOSSES, Asked, Choice, choose
 from .importances import importances
-from .joint_fit import Interactions, JointModel, JointSettings, checked_interactions, is_none, solve_results
+from .joint_fit import Interactions, JointSettings, checked_interactions, is_none, solve_results
 from .joint_fit import fit as fit_jointly
+from .labelled import ALL_CLASSES
 from .progress import FitProgress, logger, show_log
-from .solving import Solved, solve_all
+from .solving import Solutions, Solved, solve_all
 from .training_data import AnyTrainingData
 from .warm_start import WarmStart
 
@@ -43,9 +45,6 @@ class AdditiveBase(Solved[Matrix | EncodedData]):
 
     A derived class checks X and y, and calls `_fit_to`.
     """
-
-    # What loss="auto" is for a table, and for other data.
-    _auto_losses: ClassVar[tuple[str, str]]
 
     _parameter_constraints: ClassVar[Constraints] = {
         "kernel": [StrOptions({"auto", *kernels.BY_NAME}), kernels.AdditiveKernel],
@@ -117,18 +116,40 @@ class AdditiveBase(Solved[Matrix | EncodedData]):
             self._fit_jointly(data, rows, choice, seed)
             return
         cost = costs(choice.C if choice.C is not None else 1.0, data.weights)
-        progress = FitProgress(self, data.names, self.max_iter, int(self.verbose))
-        results = solve_all(rows, data, cost, self._solver(seed), n_threads, progress, warm=warm)
+        progress = FitProgress(self, self._names(data), self.max_iter, int(self.verbose))
+        results = self._solve(rows, data, cost, self._solver(seed), n_threads, progress, warm=warm)
         progress.end(self.tol)
-        self._keep(data.in_units(results), rows)
+        self._keep(results, rows)
         if warm is not None:
             self._starts = warm.starts
+
+    def _is_joint(self, data: AnyTrainingData) -> bool:
+        """Whether all classes are fitted as Crammer and Singer's one problem."""
+        return False
+
+    def _names(self, data: AnyTrainingData) -> list[str]:
+        """The names of the problems."""
+        return [ALL_CLASSES] if self._is_joint(data) else data.names
+
+    def _solve(
+        self,
+        rows: AdditiveRows,
+        data: AnyTrainingData,
+        cost: Array,
+        solver: DualCD,
+        n_threads: int,
+        progress: FitProgress,
+        first: int = 0,
+        warm: WarmStart | None = None,
+    ) -> Solutions:
+        """Solve all problems, in the unit of y; `first` is the number of the first one in `progress`."""
+        return data.in_units(solve_all(rows, data, cost, solver, n_threads, progress, first, warm))
 
     def _warm_start(self, data: AnyTrainingData, choice: Choice) -> WarmStart | None:
         """Where the problems start, if they do not start anew; what a former fit has left is forgotten."""
         asked = getattr(self, "warm_start", False) and not self._is_smooth(choice, data)
         warm = WarmStart(self, data, choice) if asked else None
-        for name in ("_starts", "_last_step"):
+        for name in ("_starts", "_last_step", "feature_weights_"):
             self.__dict__.pop(name, None)
         return warm
 
@@ -139,7 +160,7 @@ class AdditiveBase(Solved[Matrix | EncodedData]):
             scale=self.scale,
             loss=self.loss,
             C=C,
-            is_joint=self._may_be_joint(),
+            is_joint=self._may_be_smooth(data),
             has_pairs=not is_none(self._interactions()),
             losses=self._auto_losses,
         )
@@ -155,33 +176,43 @@ class AdditiveBase(Solved[Matrix | EncodedData]):
         asked = Asked(kernel, self.scale, self.loss, C, is_joint=False, has_pairs=False, losses=self._auto_losses)
         return choose(asked, data, data.terms, thread_count(self.n_jobs))
 
+    @property
+    def _known_loss(self) -> str:
+        """The loss, as far as it is known without data: "auto" if it depends on these (choices.py)."""
+        depends = self.kernel == "auto" or not is_none(self._interactions())
+        return self.loss if self.loss != "auto" or depends else self._auto_losses[1]
+
     def _keep_choice(self, choice: Choice) -> None:
         self.kernel_, self.scale_, self.loss_ = choice.kernel, choice.scale, choice.loss
         self.C_ = choice.C
         self._reason = choice.reason
 
+    @property
+    @abstractmethod
+    def _auto_losses(self) -> tuple[str, str]:
+        """What loss="auto" is for a table, and for other data."""
+
     def _interactions(self) -> Interactions:
         return getattr(self, "interactions", 0)
 
-    def _may_be_joint(self) -> bool:
-        """Whether the tables and the solver leave it to the joint solver; the loss decides then."""
+    def _may_be_smooth(self, data: AnyTrainingData) -> bool:
+        """Whether the tables and the solver leave it to the solver of smooth losses; the loss decides then."""
         has_primal = self.approximation == "hats" or self._kernels()[0] == "linear"
         return has_primal and self.solver == "auto"
 
     def _is_smooth(self, choice: Choice, data: AnyTrainingData) -> bool:
         """Whether all problems are solved together."""
-        is_joint = self._may_be_joint() and choice.loss in JOINT_LOSSES
-        if not is_joint and not is_none(self._interactions()):
+        is_smooth = self._may_be_smooth(data) and choice.loss in JOINT_LOSSES
+        if not is_smooth and not is_none(self._interactions()):
             raise ValueError(
                 f"interactions={self._interactions()!r:.50} needs loss in {JOINT_LOSSES}, approximation='hats' and "
                 f"solver='auto'; got loss={choice.loss!r}, approximation={self.approximation!r}, "
                 f"solver={self.solver!r}."
             )
-        return is_joint
+        return is_smooth
 
     def _fit_jointly(self, data: AnyTrainingData, rows: AdditiveRows, choice: Choice, seed: int) -> None:
-        name = ALL_PROBLEMS if data.n_problems > 1 else data.names[0]
-        progress = FitProgress(self, [name], self.max_iter, int(self.verbose))
+        progress = FitProgress(self, [self._name_of_all(data)], self.max_iter, int(self.verbose))
         watch = progress.problem(0)
         by_evidence = choice.C is None
         C = data.first_cost if choice.C is None else choice.C
@@ -202,16 +233,19 @@ class AdditiveBase(Solved[Matrix | EncodedData]):
         watch.end(results[0])
         progress.end(self.tol)
         self._keep(data.in_units(results), rows, data.pairs_in_units(model.pairs), model.pair_spreads)
-        self._keep_joint(model)
+        self._keep_as_one()
+        self.feature_weights_ = model.column_weights
         self.C_ = model.C if by_evidence else choice.C
 
-    def _keep_joint(self, model: JointModel) -> None:
-        """How the one problem ended, and the weights by evidence."""
+    def _name_of_all(self, data: AnyTrainingData) -> str:
+        return ALL_PROBLEMS if data.n_problems > 1 else data.names[0]
+
+    def _keep_as_one(self) -> None:
+        """How the one problem of all ended."""
         for name in ("n_iter_", "objective_", "dual_gap_"):
             setattr(self, name, getattr(self, name)[:1])
         self.history_ = self.history_[:1]
         self.solver_ = "joint"
-        self.feature_weights_ = model.column_weights
 
     def _rows(self, data: AnyTrainingData, choice: Choice, seed: int) -> AdditiveRows:
         """The rows, encoded."""
@@ -237,14 +271,14 @@ class AdditiveBase(Solved[Matrix | EncodedData]):
 
     def _keep(
         self,
-        results: list[SolveResult],
+        results: Solutions,
         rows: AdditiveRows,
         pairs: tuple[PairFunction, ...] = (),
         pair_spreads: Array = NO_PAIRS,
     ) -> None:
         self.gamma_ = rows.gamma
         self._keep_results(results)
-        weights = np.stack([result.weights for result in results])
+        weights = results[0].curves if len(results) == 1 else np.concatenate([result.curves for result in results])
         names = getattr(self, "feature_names_in_", None)
         self.shapes_ = ShapeFunctions(rows.encoder, rows.pair.read, weights, self.intercept_, names, pairs)
         self.feature_importances_ = importances(self.shapes_, rows.data, pair_spreads)

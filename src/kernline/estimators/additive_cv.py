@@ -48,6 +48,8 @@ class AdditiveSVCCV(AdditiveSearch, AdditiveSVC):
         `decision_function` of all of these.
     gamma, p, loss, scale, fit_intercept, intercept_scaling, tol, max_iter, solver, categorical, missing, class_weight :
         as for AdditiveSVC
+    multi_class : {"auto", "ovr", "crammer-singer"}, default="auto"
+        As for AdditiveSVC, but "auto" is "ovr" for every loss.
     n_jobs : int or None, default=None
         Threads, for folds and classes. The result does not depend on it.
     random_state, verbose : as for AdditiveSVC. verbose=1 logs a line for each fold, class and C.
@@ -89,6 +91,7 @@ class AdditiveSVCCV(AdditiveSearch, AdditiveSVC):
         gamma: float | str = "scale",
         p: float = -8.0,
         loss: str = "hinge",
+        multi_class: str = "auto",
         scale: Scale | Literal["auto"] = "auto",
         fit_intercept: bool = True,
         intercept_scaling: float | None = None,
@@ -125,6 +128,7 @@ class AdditiveSVCCV(AdditiveSearch, AdditiveSVC):
         self.Cs = Cs
         self.cv = cv
         self.scoring = scoring
+        self.multi_class = multi_class
         self.class_weight = class_weight
 
     @fit_context(prefer_skip_nested_validation=True)

@@ -23,7 +23,6 @@ from .choices import Choice
 from .cross_validation import Scorer, ScorerName, grid_of
 from .progress import FitProgress
 from .search import Search
-from .solving import solve_all
 from .training_data import AnyTrainingData
 
 
@@ -57,11 +56,11 @@ class AdditiveSearch(AdditiveBase):
         """Choose among these C and kernels, solve all problems with the best, and keep their curves."""
         Cs, asked_for = grid
         choices = [self._choice_apart(data, 1.0, kernel) for kernel in asked_for]
-        search = Search(data, y, sample_weight, Cs, self.cv, self.scoring)
+        search = Search(data, y, sample_weight, Cs, self.cv, self.scoring, joint=self._is_joint(data))
         seed, n_threads = seed_from(random_of(self.random_state)), thread_count(self.n_jobs)
         solver = self._solver(seed)
         tasks = search.tasks(choice.kernel_name for choice in choices)
-        progress = FitProgress(self, tasks + data.names, self.max_iter, int(self.verbose))
+        progress = FitProgress(self, tasks + self._names(data), self.max_iter, int(self.verbose))
 
         def encoded(choice: Choice) -> AdditiveRows:
             return self._rows(data, choice, seed)
@@ -69,9 +68,10 @@ class AdditiveSearch(AdditiveBase):
         found, rows = search.run(choices, encoded, solver, n_threads, progress)
         self.Cs_, self.scores_, self.best_score_ = found.Cs, found.scores, found.best_score
         self._keep_choice(replace(found.best_value, C=found.best_C))
-        results = solve_all(rows, data, found.best_C * data.weights, solver, n_threads, progress, first=len(tasks))
+        cost = found.best_C * data.weights
+        results = self._solve(rows, data, cost, solver, n_threads, progress, first=len(tasks))
         progress.end(self.tol)
-        self._keep(data.in_units(results), rows)
+        self._keep(results, rows)
 
     def _checked_kernels(self) -> Sequence[Kernel]:
         choices = self._kernels()

@@ -11,12 +11,17 @@ import numpy as np
 from .. import validation
 from ..array_types import Array, Floats, Matrix
 from ..class_signs import costs
+from ..encoding.terms import column_values
+from ..joint_losses import Shifted
+from ..pair_functions import PairFunction
 from ..randomness import random_of, seed_from
+from ..shapes import ShapeFunctions
 from ..solvers import SolveResult
 from ..solvers.online import move, share_of_average
 from ..threads import run_tasks, thread_count
 from ..training import AdditiveRows, Intercept, encode
-from .choices import Choice
+from .choices import JOINT_LOSSES, Choice
+from .joint_fit import JointSettings, fit, solve_results
 from .labelled import Labelled
 from .progress import FitProgress
 
@@ -33,24 +38,14 @@ class LastStep(NamedTuple):
 
 def follow(model: AdditiveSVC, data: Labelled[Matrix], *, first: bool) -> None:
     """Move the model by a batch, and keep the average and the last step."""
-    seed, n_threads = seed_from(random_of(model.random_state)), thread_count(model.n_jobs)
+    seed = seed_from(random_of(model.random_state))
     choice = _choice(model, data, first=first)
     rows = _rows(model, data, choice, seed, first=first)
     last, n_before = _start(model, rows, data.n_problems, first=first)
-    cost = costs(choice.C or 1.0, data.weights)
-    progress = FitProgress(model, data.names, model.max_iter, int(model.verbose))
-    settings = replace(model._solver(seed), seed=seed + n_before)
-    interrupted = threading.Event()
-
-    def solve(index: int) -> SolveResult:
-        watch, problem = progress.problem(index), data.problem(index, rows, cost)
-        at_seed = replace(settings, seed=settings.seed + index)
-        result = move(at_seed, problem, last.weights[index], float(last.intercepts[index]), watch, interrupted)
-        watch.end(result)
-        return replace(result, beta=np.empty(0))
-
-    results = run_tasks(solve, data.n_problems, n_threads, interrupted)
-    progress.end(model.tol)
+    pairs = () if first else model.shapes_.pairs
+    together = model._may_be_joint() and choice.loss in JOINT_LOSSES
+    step = _Step(model, data, rows, costs(choice.C or 1.0, data.weights), last, pairs, seed + n_before)
+    results = step.together() if together else step.one_by_one()
     moved = LastStep(
         np.stack([result.weights for result in results]), np.array([result.intercept for result in results])
     )
@@ -64,17 +59,78 @@ def follow(model: AdditiveSVC, data: Labelled[Matrix], *, first: bool) -> None:
         )
         for k, result in enumerate(results)
     ]
-    model._keep(averages, rows)
+    model._keep(averages, rows, pairs, _spreads(pairs, data.X))
+    if together:
+        model._keep_as_one()
     model._last_step = moved
     model.n_samples_seen_ = n_before + data.weights.size
 
 
+class _Step(NamedTuple):
+    """A batch, and the model before it, of which tables of pairs stay as they are."""
+
+    model: AdditiveSVC
+    data: Labelled[Matrix]
+    rows: AdditiveRows
+    cost: Array
+    last: LastStep
+    pairs: tuple[PairFunction, ...]
+    seed: int
+
+    def one_by_one(self) -> list[SolveResult]:
+        """The solutions of one problem per class."""
+        model, data, last = self.model, self.data, self.last
+        progress = FitProgress(model, data.names, model.max_iter, int(model.verbose))
+        settings, interrupted = model._solver(self.seed), threading.Event()
+
+        def solve(index: int) -> SolveResult:
+            watch, problem = progress.problem(index), data.problem(index, self.rows, self.cost)
+            at_seed = replace(settings, seed=settings.seed + index)
+            result = move(at_seed, problem, last.weights[index], float(last.intercepts[index]), watch, interrupted)
+            watch.end(result)
+            return replace(result, beta=np.empty(0))
+
+        results = run_tasks(solve, data.n_problems, thread_count(model.n_jobs), interrupted)
+        progress.end(model.tol)
+        return results
+
+    def together(self) -> list[SolveResult]:
+        """The solution for all classes: what is added to f has the loss of the values of both."""
+        model, data, last = self.model, self.data, self.last
+        progress = FitProgress(model, [model._name_of_all(data)], model.max_iter, int(model.verbose))
+        settings = JointSettings(
+            tol=model.tol,
+            max_iter=model.max_iter,
+            seed=self.seed,
+            n_threads=thread_count(model.n_jobs),
+            by_evidence=False,
+            prior_scale=1.0,
+            has_intercept=model.fit_intercept,
+            interactions=0,
+        )
+        before = ShapeFunctions(self.rows.encoder, self.rows.pair.read, *last, None, self.pairs)
+        loss = Shifted(data.joint_loss(self.cost), before.decision(data.X, settings.n_threads))
+        watch = progress.problem(0)
+        results = solve_results(fit(self.rows, loss, settings, watch))
+        watch.end(results[0])
+        progress.end(model.tol)
+        return [
+            replace(result, weights=weights + result.weights, intercept=float(intercept + result.intercept))
+            for result, weights, intercept in zip(results, *last, strict=True)
+        ]
+
+
+def _spreads(pairs: tuple[PairFunction, ...], X: Matrix) -> Array:
+    """The standard deviation of each pair over the batch, averaged over problems."""
+    return np.array([pair.evaluate(column_values(X, pair.columns)).std(axis=0).mean() for pair in pairs])
+
+
 def _choice(model: AdditiveSVC, data: Labelled[Matrix], *, first: bool) -> Choice:
-    """What the first batch made of "auto"; a joint fit of several classes has no problems to go on with."""
-    if not first and getattr(model, "solver_", "") == "joint" and (data.n_problems > 1 or model.shapes_.pairs):
+    """What the first batch, or a fit, made of "auto"."""
+    if model.multi_class == "crammer-singer" and data.n_problems > 1:
         raise ValueError(
-            "partial_fit cannot go on from a fit of all classes together, or with interactions. Call partial_fit from "
-            "the start, or fit with solver='dual-cd'."
+            "partial_fit has no steps for multi_class='crammer-singer'. Pass multi_class='ovr', or loss='log', which "
+            "fits all classes together."
         )
     if first:
         choice = model._choice_apart(data, model.C)

@@ -1,9 +1,8 @@
 """The choice of C by cross-validation, shared by the estimators that make one.
 
-The rows are made ready for the solver once. A fold is a list of them, and each problem of a fold (a class, or an output
-of a regression) runs along the path of increasing C, the β of one C giving the start of the next (starts.py). The path
-ends early when the scores have risen and then stayed below the best for three C in a row: the largest C are the most
-expensive. A single fall says little, especially at the small end, where all scores are low.
+The rows are made ready for the solver once. A fold is a list of them, and its problems run along the path of increasing
+C (paths.py). The path ends early when the scores have risen and then stayed below the best for three C in a row: the
+largest C are the most expensive. A single fall says little, especially at the small end, where all scores are low.
 """
 
 from __future__ import annotations
@@ -15,22 +14,18 @@ from numbers import Integral
 from typing import TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from .. import _core
 from ..array_types import Array, Floats, Labels
 from ..memory import check_memory
-from ..native import native_table
 from ..sklearn_compat import StrOptions
-from ..solvers import DualCD, Problem, SolveResult
+from ..solvers import DualCD
 from ..threads import run_tasks
-from ..training import TrainingRows
 from .held_out import HeldOutClassifier, HeldOutRegressor
+from .paths import Fold, Path, Rows
 from .progress import FitProgress, logger
 from .starts import Start
 from .training_data import AnyTrainingData
-
-Rows: TypeAlias = NDArray[np.int32]
 
 # Ends of the grid of an integer `Cs`. With gamma="scale", MNIST and USPS are best near 10. Parts of covtype are best at
 # the upper end; ten times as far they gained 0.1 points on one split, and the last fit took ten times as long.
@@ -64,63 +59,28 @@ class ScorerName(StrOptions):
         return get_scorer_names()
 
 
-@dataclass(frozen=True)
-class Fold:
-    """Rows of the data to train on, and those held out."""
-
-    train: Rows
-    test: Rows
-
-
-@dataclass(frozen=True)
-class Path:
-    """The problems of one kernel: a fold's rows, one of the problems of the data, one of the C."""
-
-    rows: TrainingRows
-    folds: list[Fold]
-    data: AnyTrainingData
-    Cs: Array
-
-    def problem(self, fold: int, number: int, c: int) -> Problem:
-        """One problem of one fold at one C."""
-        train = self.folds[fold].train
-        return self.data.problem(number, self.rows, self.Cs[c] * self.data.weights[train], train)
-
-    def values(self, fold: int, result: SolveResult) -> Array:
-        """f(x_i) of the fold's held-out rows."""
-        held_out = self.folds[fold].test
-        out = np.empty(held_out.size)
-        table = native_table(self.rows.pair.read)
-        weights = np.append(result.weights, np.float32(0.0))  # the float more that a pair table may touch
-        _core.read_members(self.rows.data.native, table, weights, held_out, out, 1)
-        return out + result.intercept
-
-
 def follow(path: Path, scoring: Scoring, solver: DualCD, n_threads: int, progress: FitProgress, first: int) -> Array:
     """Run every fold and problem along the path; returns the scores, (n_Cs, n_folds), NaN where C was not tried.
 
     `first` is the number of the first problem in `progress`.
     """
-    n_problems, interrupted = path.data.n_problems, threading.Event()
-    n_tasks = len(path.folds) * n_problems
+    interrupted = threading.Event()
+    n_tasks = len(path.folds) * path.n_problems
     _check_memory(path)
     tol = min(_LOOSER * solver.tol, max(solver.tol, _LOOSEST))
     solver = replace(solver, tol=tol, n_threads=max(1, n_threads // n_tasks))
     starts: list[Start | None] = [None] * n_tasks
     scores = np.full((path.Cs.size, len(path.folds)), np.nan)
-    for c, C in enumerate(path.Cs):
-        values = [np.empty((fold.test.size, n_problems), dtype=np.float32) for fold in path.folds]
+    for c in range(path.Cs.size):
+        values = [np.empty((fold.test.size, path.data.n_problems), dtype=np.float32) for fold in path.folds]
 
-        def solve(task: int, c: int = c, C: float = C, values: list[Floats] = values) -> None:
-            fold, number = divmod(task, n_problems)
+        def solve(task: int, c: int = c, values: list[Floats] = values) -> None:
+            fold, number = divmod(task, path.n_problems)
             watch = progress.problem(first + task * path.Cs.size + c)
-            problem, start = path.problem(fold, number, c), starts[task]
-            beta, intercept = start.at(C, problem.n_rows) if start else (None, 0.0)
             at_seed = replace(solver, seed=solver.seed + task)
-            result = at_seed.solve(problem, watch, interrupted, start=beta, intercept=intercept)
+            result, starts[task] = path.solve(fold, number, c, at_seed, starts[task], watch, interrupted)
             watch.end(result)
-            values[fold][:, number] = path.values(fold, result)
-            starts[task] = Start.of(problem, result, C)
+            values[fold][:, path.scores_of(number)] = path.values(fold, result)
 
         run_tasks(solve, n_tasks, n_threads, interrupted)
         scores[c] = [scoring(fold.test, at_C) for fold, at_C in zip(path.folds, values, strict=True)]

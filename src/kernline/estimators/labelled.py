@@ -20,6 +20,8 @@ from .held_out import HeldOutClassifier
 from .training_data import RowsT, TrainingData
 
 LOGISTIC = Logistic()
+# The name of the one problem of all classes together.
+ALL_CLASSES = "all classes"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -29,6 +31,11 @@ class Labelled(TrainingData[RowsT]):
     is_classification: ClassVar[bool] = True
     classes: Labels
     number: Indices  # of each row's class
+
+    @property
+    def labels(self) -> NDArray[np.int32]:
+        """The number of each row's class, as the core takes it."""
+        return np.ascontiguousarray(self.number, dtype=np.int32)
 
     def joint_loss(self, cost: Array) -> JointLoss:
         """Softmax; of two classes, the logistic loss."""

@@ -13,7 +13,8 @@ MethodT = TypeVar("MethodT", bound=Callable[..., Any])
 class probabilities_of_log_loss(Generic[MethodT]):  # noqa: N801, a decorator
     """Decorate a method of a classifier. With another loss, hasattr is False, as scikit-learn's meta-estimators expect.
 
-    With loss="auto" the method exists until a fit has chosen another loss.
+    With loss="auto" the method exists until it is known that another loss is chosen: from the other parameters, or by
+    a fit.
     """
 
     def __init__(self, method: MethodT) -> None:
@@ -23,7 +24,7 @@ class probabilities_of_log_loss(Generic[MethodT]):  # noqa: N801, a decorator
     def __get__(self, model: Any, owner: type | None = None) -> Any:
         if model is None:
             return self.method
-        loss = getattr(model, "loss_", model.loss)
+        loss = getattr(model, "loss_", model._known_loss)
         if loss not in ("auto", "log"):
             name = type(model).__name__
             raise AttributeError(

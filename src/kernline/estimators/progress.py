@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 
 from ..sklearn_compat import with_callbacks
-from ..solvers import EPOCHS_A_PASS, EpochReport, PassReport, SolveResult
+from ..solvers import EPOCHS_A_PASS, EpochReport, Outcome, PassReport
 from ..validation import level_of_caller
 
 logger = logging.getLogger("kernline")
@@ -104,7 +104,7 @@ class ProblemProgress:
             epoch.call_on_fit_task_begin(estimator=self.fit.estimator)
             return bool(epoch.call_on_fit_task_end(estimator=self.fit.estimator))
 
-    def end(self, result: SolveResult) -> None:
+    def end(self, result: Outcome) -> None:
         """Tell how the problem ended."""
         relative = result.gap / result.primal if result.primal else 0.0
         with self.fit.lock:

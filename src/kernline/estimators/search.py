@@ -13,7 +13,9 @@ from ..array_types import Array, Labels
 from ..class_signs import costs
 from ..solvers import DualCD
 from ..training import TrainingRows
-from .cross_validation import Path, Scorer, Scoring, folds_of, follow
+from .cross_validation import Scorer, Scoring, folds_of, follow
+from .labelled import ALL_CLASSES
+from .paths import JointPath, Path
 from .progress import FitProgress
 from .training_data import AnyTrainingData
 
@@ -75,9 +77,13 @@ class Search:
         Cs: Array,
         cv: object,
         scoring: Scorer,
+        *,
+        joint: bool = False,
     ) -> None:
         given: Labels = np.asarray(y)
         self.data, self.Cs = data, Cs
+        self.path: type[Path] = JointPath if joint else Path
+        self.names = [ALL_CLASSES] if joint else data.names
         self.folds = folds_of(cv, given if data.y.ndim > 1 else given.ravel(), sample_weight, data)
         self.scoring = Scoring(scoring, data)
         _ = costs(Cs[0], data.weights), costs(Cs[-1], data.weights)  # refuses what does not fit into float32
@@ -88,7 +94,7 @@ class Search:
             f"{value}, fold {fold}, {name}, C={C:.3g}"
             for value in values
             for fold in range(len(self.folds))
-            for name in self.data.names
+            for name in self.names
             for C in self.Cs
         ]
 
@@ -102,10 +108,10 @@ class Search:
     ) -> tuple[SearchResult[ValueT], RowsT]:
         """Score every C on every fold for each value, on the rows that the value gives; returns the best rows too."""
         scores = np.full((len(values), self.Cs.size, len(self.folds)), np.nan)
-        n_tasks = len(self.folds) * len(self.data.names) * self.Cs.size
+        n_tasks = len(self.folds) * len(self.names) * self.Cs.size
         for k, value in enumerate(values):
             rows = rows_of(value)
-            path = Path(rows, self.folds, self.data, self.Cs)
+            path = self.path(rows, self.folds, self.data, self.Cs)
             scores[k] = follow(path, self.scoring, solver, n_threads, progress, k * n_tasks)
             if SearchResult(values[: k + 1], self.Cs, scores[: k + 1]).best[0] == k:
                 best_rows = rows

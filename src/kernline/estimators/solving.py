@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import threading
 from abc import abstractmethod
+from collections.abc import Sequence
 from dataclasses import replace
-from typing import Generic
+from typing import TYPE_CHECKING, Generic, TypeAlias
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from ..array_types import Array, MatrixLike
 from ..sklearn_compat import CallbackSupportMixin, Tags
-from ..solvers import MOST_PARTS, DualCD, EpochReport, PassReport, SolveResult
+from ..solvers import MOST_PARTS, DualCD, EpochReport, JointCD, JointResult, PassReport, SolveResult
 from ..threads import run_tasks
 from ..training import TrainingRows
 from .progress import FitProgress
 from .training_data import AnyTrainingData, RowsT
 from .warm_start import WarmStart
+
+if TYPE_CHECKING:
+    from .labelled import AnyLabelled
+
+Solutions: TypeAlias = Sequence[SolveResult] | Sequence[JointResult]
 
 
 def solve_all(
@@ -54,14 +60,39 @@ def solve_all(
     return run_tasks(solve, data.n_problems, n_threads, interrupted)
 
 
+def solve_jointly(
+    rows: TrainingRows,
+    data: AnyLabelled,
+    cost: Array,
+    solver: JointCD,
+    progress: FitProgress,
+    first: int = 0,
+    warm: WarmStart | None = None,
+) -> list[JointResult]:
+    """Solve the one problem of all classes together; `first` is its number in `progress`, `warm` where it starts."""
+    interrupted = threading.Event()
+
+    def solve(index: int) -> JointResult:
+        watch = progress.problem(first + index)
+        problem = rows.joint_problem(data.labels, data.classes.size, cost)
+        start, intercepts = (None, None) if warm is None else warm.joint_start()
+        result = solver.solve(problem, watch, interrupted, start, intercepts)
+        watch.end(result)
+        if warm is not None:
+            warm.keep_joint(problem, result)
+        return replace(result, beta=np.empty((0, data.classes.size), dtype=np.float32))
+
+    return run_tasks(solve, 1, 1, interrupted)
+
+
 class Solved(CallbackSupportMixin, BaseEstimator, Generic[RowsT]):
     """An estimator of one or more problems; it predicts on rows `RowsT`."""
 
     history_: list[list[EpochReport]] | list[list[PassReport]]
 
-    def _keep_results(self, results: list[SolveResult]) -> None:
+    def _keep_results(self, results: Solutions) -> None:
         """How the problems ended, and their intercepts."""
-        self.intercept_ = np.array([result.intercept for result in results])
+        self.intercept_ = np.concatenate([result.intercepts for result in results])
         self.n_iter_ = np.array([result.n_iter for result in results])
         self.objective_ = np.array([result.primal for result in results])
         self.dual_gap_ = np.array([result.gap for result in results])

@@ -2,8 +2,8 @@
 
     β ← s β,   s = min(C_new / C_old, s*),   s* = L / (2 (L − dual(β))),   L = Σ t_i β_i − ε abs(β_i)
 
-C_new / C_old keeps rows at the bound there; s* is where dual(s β) is highest (for squared losses, at C_old), near 1 for
-classes that are separated, whose β no longer grow with C.
+L is Σ_i β_{i, y_i} for all classes together. C_new / C_old keeps rows at the bound there; s* is where dual(s β) is
+highest (for squared losses, at C_old), near 1 for classes that are separated, whose β no longer grow with C.
 """
 
 from __future__ import annotations
@@ -13,30 +13,42 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..array_types import Array, Floats, Indices
-from ..solvers import Problem, SolveResult
+from ..solvers import JointProblem, JointResult, Problem, SolveResult
 
 
 @dataclass(frozen=True)
 class Start:
-    """The β that are not zero, the C they are for, and the intercept."""
+    """The β that are not zero, the C they are for, and the intercepts."""
 
     C: float
-    support: Indices
+    shape: tuple[int, ...]  # of all β
+    support: Indices  # places in the flat array of all β
     beta: Floats
     highest: float  # s*
-    intercept: float
+    intercepts: Array
 
     @classmethod
     def of(cls, problem: Problem, result: SolveResult, C: float) -> Start:
         """The solution of a problem of this C."""
-        support = np.flatnonzero(result.beta)
         linear = float(problem.targets @ result.beta - problem.loss.epsilon_or_zero * np.abs(result.beta).sum())
+        return cls._of_linear(linear, result, C)
+
+    @classmethod
+    def of_joint(cls, problem: JointProblem, result: JointResult, C: float) -> Start:
+        """The solution of a problem of all classes, of this C."""
+        own = result.beta[np.arange(problem.n_rows), problem.labels]
+        return cls._of_linear(float(own.sum(dtype=np.float64)), result, C)
+
+    @classmethod
+    def _of_linear(cls, linear: float, result: SolveResult | JointResult, C: float) -> Start:
+        beta = result.beta.ravel()
+        support = np.flatnonzero(beta)
         curvature = 2.0 * (linear - result.dual)
         highest = linear / curvature if curvature > 0.0 else np.inf
-        return cls(C, support, result.beta[support].astype(np.float32), highest, result.intercept)
+        return cls(C, result.beta.shape, support, beta[support].astype(np.float32), highest, result.intercepts)
 
-    def at(self, C: float, n_rows: int) -> tuple[Array, float]:
-        """β and the intercept for another C."""
-        beta = np.zeros(n_rows)
-        beta[self.support] = min(C / self.C, self.highest) * self.beta
-        return beta, self.intercept
+    def at(self, C: float) -> tuple[Array, Array]:
+        """β and the intercepts for another C."""
+        beta = np.zeros(self.shape)
+        beta.ravel()[self.support] = min(C / self.C, self.highest) * self.beta
+        return beta, self.intercepts

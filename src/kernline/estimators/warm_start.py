@@ -14,7 +14,7 @@ import numpy as np
 from .. import losses, validation
 from ..array_types import Array, Matrix
 from ..encoding import EncodedData
-from ..solvers import Problem, SolveResult
+from ..solvers import JointProblem, JointResult, Problem, SolveResult
 from ..threads import thread_count
 from .starts import Start
 
@@ -37,7 +37,7 @@ class WarmStart:
         if not hasattr(model, "shapes_") or not np.array_equal(former, classes):
             return
         n_before, starts = getattr(model, "_starts", (0, {}))
-        if n_before == self.n_rows and len(starts) == data.n_problems:
+        if n_before == self.n_rows and len(starts) == len(model._names(data)):
             self.former = starts
         elif losses.get(choice.loss).smooth:
             self.values, self.intercepts = _values(model, data.X), model.intercept_
@@ -45,15 +45,24 @@ class WarmStart:
     def start(self, index: int, problem: Problem) -> tuple[Array | None, float]:
         """β and the intercept that the problem starts from; no β for a cold start."""
         if index in self.former:
-            return self.former[index].at(self.C, problem.n_rows)
+            beta, intercepts = self.former[index].at(self.C)
+            return beta, float(intercepts[0])
         if self.values is None:
             return None, 0.0
         slope = problem.loss.gradient(problem.targets, self.values[:, index])
         return -problem.cost * slope, float(self.intercepts[index])
 
+    def joint_start(self) -> tuple[Array, Array] | tuple[None, None]:
+        """β and the intercepts that the one problem of all classes starts from; none for a cold start."""
+        return self.former[0].at(self.C) if self.former else (None, None)
+
     def keep(self, index: int, problem: Problem, result: SolveResult) -> None:
         """Keep a solution; threads call it for different problems."""
         self.kept[index] = Start.of(problem, result, self.C)
+
+    def keep_joint(self, problem: JointProblem, result: JointResult) -> None:
+        """Keep the solution of all classes together."""
+        self.kept[0] = Start.of_joint(problem, result, self.C)
 
     @property
     def starts(self) -> tuple[int, dict[int, Start]]:

@@ -2,9 +2,11 @@
 
 from .blockwise import BlockProblems, Blockwise, Targets
 from .budgeted_sgd import BudgetedModel, BudgetedSGD, PassReport
-from .dual_cd import EPOCHS_A_PASS, DualCD
+from .dual_cd import DualCD
+from .epochs import EPOCHS_A_PASS
+from .joint import JointCD
 from .parts import MOST_PARTS
-from .problem import EpochReport, Problem, SolveResult
+from .problem import EpochReport, JointProblem, JointResult, Outcome, Problem, SolveResult
 
 __all__ = [
     "EPOCHS_A_PASS",
@@ -15,6 +17,10 @@ __all__ = [
     "BudgetedSGD",
     "DualCD",
     "EpochReport",
+    "JointCD",
+    "JointProblem",
+    "JointResult",
+    "Outcome",
     "PassReport",
     "Problem",
     "SolveResult",

@@ -71,6 +71,13 @@ class Basis:
         return np.concatenate([curves, [group.size for group in self.level_groups], pairs]).astype(np.int64)
 
     @property
+    def pieces(self) -> Indices:
+        """Unknowns of each curve, level and pair: what `features` does not divide."""
+        pairs = self.pairs.sizes if self.pairs is not None else np.zeros(0, dtype=np.int64)
+        curves, levels = np.full(self.curves.size, self.root.shape[1]), np.ones(self.levels.size)
+        return np.concatenate([curves, levels, pairs]).astype(np.int64)
+
+    @property
     def n_curve_unknowns(self) -> int:
         """Unknowns of curves."""
         return self.curves.size * self.root.shape[1]
@@ -124,7 +131,7 @@ class Basis:
         return np.concatenate(parts)
 
     def features(self, rows: Indices, unknowns: slice) -> Floats:
-        """φ(x_i) of some rows, for consecutive unknowns that are whole groups: float32, (n_rows, n_unknowns)."""
+        """φ(x_i) of some rows, for consecutive unknowns that are whole pieces: float32, (n_rows, n_unknowns)."""
         out = np.empty((rows.size, unknowns.stop - unknowns.start), dtype=np.float32)
         r, n_curve, n_row = self.root.shape[1], self.n_curve_unknowns, self.n_row_unknowns
         end = min(unknowns.stop, n_curve)

@@ -28,8 +28,8 @@ from ..encoding import EncodedData
 from ..losses import Loss
 from ..tables import linear_pair
 from ..threads import run_tasks
-from .descent import core_solver, in_slices, looks_converged, negligible_share
-from .dual_cd import OnEpoch
+from .descent import core_solver, in_slices
+from .epochs import OnEpoch, looks_converged, negligible_share
 from .intercept import Centring, balance, free_square
 from .problem import EpochReport, Problem, SolveResult, as_in_core, is_free
 

@@ -11,27 +11,22 @@ from numpy.typing import NDArray
 from .. import _core
 from ..array_types import Array
 from ..native import in_calls, native_table
+from .epochs import negligible_share
 from .intercept import Centring, balance, best_intercept, centred_norms, intercept_square
 from .problem import Problem, as_in_core
 
 # Seconds after which the core returns, for callbacks and Ctrl-C.
 _SLICE_SECONDS = 0.05
-# A row may rest if its share of the gap is at most this fraction of the tolerance, spread over all rows.
-_NEGLIGIBLE = 0.1
 # Epochs between new sums of the weights. Float32 updates drift: without new sums, long runs would settle where the
 # drifted weights are best.
-_EPOCHS_PER_REBUILD = 100
+EPOCHS_A_REBUILD = 100
 # All rows wake when the centre of the intercept has moved by this multiple of its longest step: they rest because of a
 # margin that is no longer theirs, and the centre would follow the few that do not.
-_FAR = 0.5
+FAR = 0.5
 
 
 class Descent:
-    """The core's state of one problem, from β = 0.
-
-    `dual` is the dual objective, tracked by every update. `active_gap` is the sum of the shares of the gap over the
-    visits of the last sweep, and `n_active` their number. `gap` and `primal` are exact, as of the last evaluation.
-    """
+    """The core's state of one problem, from β = 0, for the loop over epochs (epochs.py)."""
 
     def __init__(
         self, problem: Problem, seed: int, shuffle: bool, interrupted: threading.Event, n_threads: int = 1
@@ -58,7 +53,7 @@ class Descent:
         """Visit every row that is not resting."""
         self.n_sweeps += 1
         self._in_slices(lambda seconds: self.core.sweep(seconds, self.n_threads))
-        if self.n_sweeps % _EPOCHS_PER_REBUILD == 0:
+        if self.n_sweeps % EPOCHS_A_REBUILD == 0:
             self._in_slices(self.core.rebuild)
         if self.centring is not None:
             core = self.core
@@ -66,7 +61,7 @@ class Descent:
             centre = self.centring.next_centre(b, core.beta_sum, core.active_gap)
             if centre is not None:
                 core.set_centre(centre)
-                if abs(centre - self.awake_at) > _FAR * self.centring.reach:
+                if abs(centre - self.awake_at) > FAR * self.centring.reach:
                     core.wake_all()
                     self.awake_at = centre
 
@@ -158,6 +153,11 @@ class Descent:
             self.awake_at = self.core.centre
 
     @property
+    def balances(self) -> bool:
+        """Whether an evaluation changes β, for Σβ = 0."""
+        return self.centring is not None
+
+    @property
     def beta(self) -> Array:
         """A copy of the coefficients."""
         beta = np.empty(self.problem.n_rows)
@@ -225,17 +225,3 @@ def in_slices(work: Callable[[float], bool], interrupted: threading.Event) -> No
         if interrupted.is_set():
             raise KeyboardInterrupt
         done = work(_SLICE_SECONDS)
-
-
-def negligible_share(tol: float, objective: float, n_rows: int) -> float:
-    """The largest share of the gap for which a row is not updated."""
-    return max(0.0, _NEGLIGIBLE * tol * objective / n_rows)
-
-
-def looks_converged(gap: float, dual: float, tol: float) -> bool:
-    """Whether an estimate of the gap is low enough to compute the exact gap.
-
-    The dual objective is a sum of changes. After a start far off it may have lost all its digits, and be negative; the
-    exact gap corrects it.
-    """
-    return bool(gap <= (1.0 - _NEGLIGIBLE) * tol * abs(dual + gap))

@@ -36,7 +36,7 @@ from ..array_types import Array
 from ..encoding import EncodedData
 from ..native import native_table
 from ..tables import TablePair
-from .problem import KernelMean, Problem, is_free
+from .problem import JointProblem, KernelMean, Problem, is_free
 from .roots import zero_of_increasing
 
 # s of a free intercept, as a fraction of the mean of K(x, x), centred. Smaller is faster for large C, larger
@@ -82,13 +82,13 @@ def _centred(norms: Array, products: NDArray[np.float32], square: float) -> Arra
     return np.maximum(norms - 2.0 * products + square, _LEAST_NORM * norms)
 
 
-def centred_norms(problem: Problem) -> Array:
+def centred_norms(problem: Problem | JointProblem) -> Array:
     """K(x_i, x_i), centred if the problem has a mean."""
     mean = problem.mean
     return problem.curvature if mean is None else _centred(problem.curvature, mean.products, mean.square)
 
 
-def intercept_square(problem: Problem) -> float:
+def intercept_square(problem: Problem | JointProblem) -> float:
     """s: the constant that the kernel gains in coordinate descent."""
     return free_square(centred_norms(problem)) if problem.free_intercept else problem.intercept_square
 

@@ -20,8 +20,9 @@ import numpy as np
 
 from .. import _core
 from ..array_types import Floats
-from .descent import core_solver, in_slices, looks_converged, negligible_share
-from .dual_cd import DualCD, OnEpoch
+from .descent import core_solver, in_slices
+from .dual_cd import DualCD
+from .epochs import OnEpoch, looks_converged, negligible_share
 from .problem import EpochReport, Problem, SolveResult
 
 

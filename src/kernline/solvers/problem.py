@@ -61,6 +61,31 @@ class Problem:
         return self.loss.bounds(self.targets, as_in_core(self.cost))
 
 
+@dataclass(frozen=True)
+class JointProblem:
+    """min ½ Σ_k ‖f_k‖² + Σ_i c_i max_m (f_m(x_i) + [m ≠ y_i] − f_{y_i}(x_i)), over one f_k for each class.
+
+    `labels` are the y_i, numbers of classes from 0. All else is as in `Problem`.
+    """
+
+    data: EncodedData
+    pair: TablePair
+    scales: Array
+    labels: NDArray[np.int32]
+    n_classes: int
+    cost: Array
+    curvature: Array
+    intercept_square: float = 1.0
+    members: NDArray[np.int32] | None = None
+    free_intercept: bool = False
+    mean: KernelMean | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """Rows that take part."""
+        return self.labels.size
+
+
 def as_in_core(cost: Array) -> Array:
     """Costs as the core has them, rounded to float32: a row at its bound there should be at its bound here."""
     return cost.astype(np.float32).astype(np.float64)
@@ -88,18 +113,14 @@ class EpochReport(NamedTuple):
         )
 
 
-@dataclass(frozen=True)
-class SolveResult:
-    """The solution and its convergence. `gap` is a certificate if the pair of tables is symmetric.
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """How a solver ended. `gap` is a certificate if the pair of tables is symmetric; primal − dual = gap.
 
-    `beta` are the coefficients of f = Σ β_i K(x_i, ·), `weights` is W, (n_columns, width). primal − dual = gap.
     `history` has an entry for every epoch of coordinate descent and every step of Newton's method, `newton_steps` of
     them.
     """
 
-    beta: Array
-    weights: NDArray[np.float32]
-    intercept: float
     n_iter: int
     primal: float
     gap: float
@@ -113,3 +134,35 @@ class SolveResult:
     def dual(self) -> float:
         """The dual objective, a lower bound of every primal objective."""
         return self.primal - self.gap
+
+
+@dataclass(frozen=True, kw_only=True)
+class SolveResult(Outcome):
+    """The solution: `beta` are the coefficients of f = Σ β_i K(x_i, ·), `weights` is W, (n_columns, width)."""
+
+    beta: Array
+    weights: NDArray[np.float32]
+    intercept: float
+
+    @property
+    def curves(self) -> NDArray[np.float32]:
+        """W of all scores, (1, n_columns, width)."""
+        return self.weights[None]
+
+    @property
+    def intercepts(self) -> Array:
+        """b of all scores."""
+        return np.array([self.intercept])
+
+
+@dataclass(frozen=True, kw_only=True)
+class JointResult(Outcome):
+    """The solution of a joint problem.
+
+    `beta` are the coefficients of f_k = Σ_i β_ik K(x_i, ·), (n_rows, n_classes), `curves` is W, (n_classes, n_columns,
+    width).
+    """
+
+    beta: NDArray[np.float32]
+    curves: NDArray[np.float32]
+    intercepts: Array

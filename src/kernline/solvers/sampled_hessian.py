@@ -1,7 +1,8 @@
 """The approximate Hessian of a joint problem of a smooth loss: of a sample of rows, class by class, in blocks.
 
-What couples classes and blocks is left out, which makes it a preconditioner (lbfgs.py). Blocks are of whole groups, and
-as large as can be factored in a moment: one block has all curves of a table.
+What couples classes and blocks is left out, which makes it a preconditioner (lbfgs.py). Blocks are as large as can be
+factored in a moment: one block has all curves of a table. Curves and pairs are not divided. The levels of a category
+may be, of which there can be thousands: no row has two of them, so that nothing couples them.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ _ROUNDING = 1e-6  # of sums in float32
 
 @dataclass(frozen=True)
 class SampledHessian:
-    """I + √v A √v per class, where A is the loss's Hessian of a sample of rows, in blocks of whole groups.
+    """I + √v A √v per class, where A is the loss's Hessian of a sample of rows, in blocks.
 
     `grams` are the A of each block and class, without √v: the weights may change while they stay.
     """
@@ -54,7 +55,7 @@ class SampledHessian:
         rows = np.sort(np.random.default_rng(lbfgs.seed).choice(n, n_rows, replace=False))
         weight = loss.curvature(F)[rows] * (n / n_rows)
         size = int(np.clip(_FLOPS / (2.0 * loss.n_problems * n_rows * max(n_unknowns, 1)), 1, _LARGEST_BLOCK))
-        blocks = _blocks(basis.sizes, size)
+        blocks = _blocks(basis.pieces, size)
         grams, coupling = [], np.zeros((0, loss.n_problems))
         for block in blocks:
             X = basis.features(rows, block)
@@ -107,20 +108,17 @@ class SampledHessian:
 
     def traces(self, sizes: Indices) -> Array:
         """tr((H⁻¹)_gg) of every group, summed over classes."""
-        ends = np.cumsum(sizes)
-        traces = np.zeros(sizes.size)
+        diagonal = np.zeros(int(sizes.sum()))
         for block, factors in zip(self.blocks, self.factors, strict=True):
-            inside = np.flatnonzero((ends > block.start) & (ends <= block.stop))
-            starts = ends[inside] - sizes[inside] - block.start
             for factor, _ in factors:
-                traces[inside] += np.add.reduceat(np.diag(_inverse(factor)), starts)
-        return traces
+                diagonal[block] += np.diag(_inverse(factor))
+        return np.add.reduceat(diagonal, np.cumsum(sizes) - sizes)
 
 
-def _blocks(sizes: Indices, largest: int) -> list[slice]:
-    """Consecutive whole groups of about so many unknowns together; at least one group each."""
+def _blocks(pieces: Indices, largest: int) -> list[slice]:
+    """Consecutive whole pieces of about so many unknowns together; at least one piece each."""
     blocks, begin, end = [], 0, 0
-    for size in sizes.tolist():
+    for size in pieces.tolist():
         if end > begin and end + size - begin > largest:
             blocks.append(slice(begin, end))
             begin = end

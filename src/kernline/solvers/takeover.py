@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from . import newton
+from .epochs import Effort
 from .problem import EpochReport, Problem
 
 # The rate of convergence is measured between two windows of this many visits per row each: some epochs visit few rows.
@@ -34,29 +35,23 @@ class Takeover:
 
     problem: Problem
     tol: float
-    max_iter: int
+    effort: Effort
     begins_at: int = 0
     newton_runs: int = 0
-    n_visits: int = 0
-
-    @property
-    def passes_left(self) -> float:
-        """How many times all rows may still be visited."""
-        return self.max_iter - self.n_visits / self.problem.n_rows
 
     def is_due(self, history: Sequence[EpochReport]) -> bool:
         """Whether Newton's method would finish sooner than more epochs."""
         epochs = len(history) - self.begins_at
         if not newton.applies_to(self.problem) or epochs < 2 * _EPOCHS * 2**self.newton_runs or epochs % _EPOCHS:
             return False
-        data = self.problem.data
+        data, passes_left = self.problem.data, self.effort.passes_left
         visit = _VISIT_SECONDS + _CELL_SECONDS * data.n_cells / max(1, data.n_rows)
         unknowns = data.n_columns * self.problem.pair.width
         cost = _NEWTON_PASSES * self.problem.n_rows * visit + _UNKNOWN_SECONDS * unknowns + _NEWTON_SECONDS
-        if self.n_visits * visit < _EARLY * cost and self.passes_left > self.max_iter // 2:
+        if self.effort.n_visits * visit < _EARLY * cost and passes_left > self.effort.max_iter // 2:
             return False  # a small problem, which may converge before the switch pays off
         expected = self._expected_passes(history)
-        return expected > self.passes_left or expected * self.problem.n_rows * visit > cost
+        return expected > passes_left or expected * self.problem.n_rows * visit > cost
 
     def _expected_passes(self, history: Sequence[EpochReport]) -> float:
         """Visits per row until the gap is small enough, at the current rate; 0 if the rate is not known yet."""

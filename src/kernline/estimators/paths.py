@@ -1,0 +1,119 @@
+"""The problems of a cross-validation along the path of increasing C, the β of one C giving the start of the next."""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .. import _core
+from ..array_types import Array
+from ..native import decision, native_table, slots_of
+from ..solvers import DualCD, JointCD, JointResult, SolveResult
+from ..training import TrainingRows
+from .labelled import AnyLabelled
+from .progress import ProblemProgress
+from .starts import Start
+from .training_data import AnyTrainingData
+
+Rows: TypeAlias = NDArray[np.int32]
+Solution: TypeAlias = SolveResult | JointResult
+
+
+@dataclass(frozen=True)
+class Fold:
+    """Rows of the data to train on, and those held out."""
+
+    train: Rows
+    test: Rows
+
+
+@dataclass(frozen=True)
+class Path:
+    """The problems of one kernel: a fold's rows, one of the problems of the data, one of the C."""
+
+    rows: TrainingRows
+    folds: list[Fold]
+    data: AnyTrainingData
+    Cs: Array
+
+    @property
+    def n_problems(self) -> int:
+        """Problems of a fold at one C."""
+        return self.data.n_problems
+
+    def solve(
+        self,
+        fold: int,
+        number: int,
+        c: int,
+        solver: DualCD,
+        start: Start | None,
+        watch: ProblemProgress,
+        interrupted: threading.Event,
+    ) -> tuple[Solution, Start]:
+        """Solve one problem of one fold at one C; returns the start of the next C too."""
+        train = self.folds[fold].train
+        problem = self.data.problem(number, self.rows, self._cost(fold, c), train)
+        C = self.Cs[c]
+        beta, intercepts = (None, np.zeros(1)) if start is None else start.at(C)
+        result = solver.solve(problem, watch, interrupted, beta, float(intercepts[0]))
+        return result, Start.of(problem, result, C)
+
+    def _cost(self, fold: int, c: int) -> Array:
+        return self.Cs[c] * self.data.weights[self.folds[fold].train]
+
+    def scores_of(self, number: int) -> slice:
+        """The columns of the scores that a problem gives."""
+        return slice(number, number + 1)
+
+    def values(self, fold: int, result: Solution) -> Array:
+        """f(x_i) of the fold's held-out rows, a column for each score."""
+        held_out = self.folds[fold].test
+        out = np.empty(held_out.size)
+        table = native_table(self.rows.pair.read)
+        weights = np.append(result.curves, np.float32(0.0))  # the float more that a pair table may touch
+        _core.read_members(self.rows.data.native, table, weights, held_out, out, 1)
+        return out[:, None] + result.intercepts
+
+
+@dataclass(frozen=True)
+class JointPath(Path):
+    """The problems of one kernel: a fold's rows, all classes together, one of the C."""
+
+    data: AnyLabelled
+
+    @property
+    def n_problems(self) -> int:
+        """Problems of a fold at one C."""
+        return 1
+
+    def solve(
+        self,
+        fold: int,
+        number: int,
+        c: int,
+        solver: DualCD,
+        start: Start | None,
+        watch: ProblemProgress,
+        interrupted: threading.Event,
+    ) -> tuple[Solution, Start]:
+        """Solve one fold at one C; returns the start of the next C too."""
+        train, n_classes = self.folds[fold].train, self.data.classes.size
+        problem = self.rows.joint_problem(self.data.labels[train], n_classes, self._cost(fold, c), train)
+        C, joint = self.Cs[c], JointCD(solver.tol, solver.max_iter, solver.seed)
+        beta, intercepts = (None, None) if start is None else start.at(C)
+        result = joint.solve(problem, watch, interrupted, beta, intercepts)
+        return result, Start.of_joint(problem, result, C)
+
+    def scores_of(self, number: int) -> slice:
+        """The columns of the scores that a problem gives: all of them."""
+        return slice(None)
+
+    def values(self, fold: int, result: Solution) -> Array:
+        """f(x_i) of the fold's held-out rows, a column for each class."""
+        held_out = self.rows.data[self.folds[fold].test]
+        return decision(held_out, self.rows.pair.read, slots_of(result.curves), result.intercepts, 1)
