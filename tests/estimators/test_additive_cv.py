@@ -138,7 +138,8 @@ class TestPath:
         X, y = load(return_X_y=True)
         folds = StratifiedKFold(5, shuffle=True, random_state=seed)
         model = AdditiveSVCCV(cv=folds, random_state=0).fit(X, y)
-        search = GridSearchCV(AdditiveSVC(loss="hinge", random_state=0), {"C": model.Cs_}, cv=folds, refit=False).fit(X, y)
+        peer = AdditiveSVC(loss="hinge", random_state=0)
+        search = GridSearchCV(peer, {"C": model.Cs_}, cv=folds, refit=False).fit(X, y)
         means = search.cv_results_["mean_test_score"]
         errors = search.cv_results_["std_test_score"] / np.sqrt(5)
         chosen = model.Cs_.tolist().index(model.C_)
