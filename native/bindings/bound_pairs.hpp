@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "bindings/bound_products.hpp"
@@ -112,7 +113,7 @@ inline void read_pairs(const Pairs& pairs, Matrix<const float> weights, Matrix<d
   const auto stride = static_cast<std::int64_t>(weights.shape(1)), n_problems = static_cast<std::int64_t>(out.shape(1));
   require(static_cast<std::int64_t>(weights.shape(0)) == pairs.n_slots() + 1,
           "weights: one row per slot, and one more");
-  require(static_cast<std::int64_t>(out.shape(0)) == pairs.view().n_rows && n_problems <= stride,
+  require(std::cmp_equal(out.shape(0), pairs.view().n_rows) && n_problems <= stride,
           "out: one row per row, no wider than weights");
   parallel_for(n_threads, pairs.view().n_rows, [&](std::int64_t begin, std::int64_t end) {
     loops().read_pairs(pairs.view(), weights.data(), stride, n_problems, begin, end, out.data() + begin * n_problems);
@@ -121,7 +122,7 @@ inline void read_pairs(const Pairs& pairs, Matrix<const float> weights, Matrix<d
 
 inline void add_pairs(const Pairs& pairs, Matrix<const float> r, Matrix<double> sums, int n_threads) {
   const auto stride = static_cast<std::int64_t>(r.shape(1));
-  require(static_cast<std::int64_t>(r.shape(0)) == pairs.view().n_rows, "r: one row per row");
+  require(std::cmp_equal(r.shape(0), pairs.view().n_rows), "r: one row per row");
   require(static_cast<std::int64_t>(sums.shape(0)) == pairs.n_slots() + 1 && sums.shape(1) == r.shape(1),
           "sums: one row per slot, and one more, as wide as r");
   add_floats(pairs.view().n_rows, sums, n_threads, [&](std::int64_t first, std::int64_t last, float* into) {
@@ -135,16 +136,15 @@ inline void pair_scores(Matrix<const std::uint8_t> bins, Vector<const std::int32
                         Matrix<const std::int32_t> pairs, Matrix<const float> r_and_h, double prior, Vector<double> out,
                         int n_threads) {
   const auto n_rows = static_cast<std::int64_t>(bins.shape(1)), stride = static_cast<std::int64_t>(r_and_h.shape(1));
-  require(sizes.size() == bins.shape(0) && static_cast<std::int64_t>(r_and_h.shape(0)) == n_rows && stride % 2 == 0,
+  require(sizes.size() == bins.shape(0) && std::cmp_equal(r_and_h.shape(0), n_rows) && stride % 2 == 0,
           "one size per column of bins; r and h of every row");
   require(pairs.shape(1) == 2 && out.size() == pairs.shape(0), "one score per pair");
   for (std::size_t k = 0; k < pairs.size(); ++k) {
-    require(pairs.data()[k] >= 0 && pairs.data()[k] < static_cast<std::int64_t>(bins.shape(0)),
-            "pairs: no such column");
+    require(pairs.data()[k] >= 0 && std::cmp_less(pairs.data()[k], bins.shape(0)), "pairs: no such column");
   }
   for (std::size_t a = 0; a < sizes.size(); ++a) {
     const std::uint8_t* column = bins.data() + a * bins.shape(1);
-    require(std::all_of(column, column + n_rows, [&](std::uint8_t bin) { return bin < sizes.data()[a]; }),
+    require(std::all_of(column, column + n_rows, [&](std::uint8_t bin) { return std::cmp_less(bin, sizes.data()[a]); }),
             "bins: a bin lies beyond the last of its column");
   }
   parallel_for(n_threads, static_cast<std::int64_t>(out.size()), [&](std::int64_t begin, std::int64_t end) {
