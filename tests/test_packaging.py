@@ -70,6 +70,6 @@ def test_mypy_uses_the_types_of_an_installed_package(shipped, tmp_path):
     command += ["--config-file=", f"--python-executable={tmp_path / 'env' / 'bin' / 'python'}", "program.py"]
     said = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False).stdout
     assert 'Revealed type is "kernline.estimators.additive.AdditiveSVC"' in said, said
-    assert 'Argument "C" to "AdditiveSVC" has incompatible type "str"; expected "float"' in said
+    assert 'Argument "C" to "AdditiveSVC" has incompatible type "Literal[\'two\']"' in said, said
     assert 'Argument 1 to "load" has incompatible type "int"' in said
     assert "Found 2 errors in 1 file" in said

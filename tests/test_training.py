@@ -19,7 +19,7 @@ def test_the_three_steps_are_what_an_estimator_does(digits, approximation):
     seed = seed_from(random_of(7))
     settings = AdditiveSettings(kernels.Chi2(), approximation, seed=seed)
     result = DualCD(0.01, seed=seed).solve(encode(X, settings).problem(signs, np.full(len(y), 2.0)))
-    model = AdditiveSVC(approximation=approximation, C=2.0, random_state=7).fit(X, signs)
+    model = AdditiveSVC("chi2", approximation, C=2.0, random_state=7).fit(X, signs)
     assert_array_equal(model.shapes_.weights[0], result.weights)
     assert model.intercept_[0] == result.intercept
 

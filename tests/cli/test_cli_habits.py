@@ -71,11 +71,11 @@ class TestLiblinear:
         assert run("train", "-v", "1", "iris.svm").exit_code == 2
 
     def test_best_cost(self, folder):
-        result = run("train", "-C", "-v", "3", "-c", "8", "-t", "chi2", "iris.svm")
+        result = run("train", "-C", "-v", "3", "-c", "8", "iris.svm")
         assert result.exit_code == 0, result.stderr
         X, y = load_iris(return_X_y=True)
         costs = [8.0 * 2**k for k in range(8)]
-        same = kernline.AdditiveSVCCV("chi2", Cs=costs, cv=3, random_state=0).fit(X, y)
+        same = kernline.AdditiveSVCCV(Cs=costs, cv=3, random_state=0).fit(sp.csr_array(X), y)
         assert f"Best C = {same.C_:g}  CV accuracy = {100 * same.best_score_:g}%" in result.stdout
         assert {path.name for path in folder.iterdir()} == {"iris.svm", "iris.csv"}
 
@@ -176,9 +176,10 @@ class TestMessages:
             (
                 ["train", "negative.svm", "m.kern", "-t", "chi2", "--scale", "max"],
                 1,
-                "Pass --scale minmax or --scale rank",
+                "Pass --scale minmax or --scale rank, or use --kernel linear.",
             ),
             (["train", "one.svm", "m.kern"], 1, "y holds one class only: 1."),
+            (["train", "text.csv", "m.kern", "--columns", "b,a", "--target", "b"], 1, "--columns contains 'b'"),
             (["export", "iris.kern", "2024.h"], 1, "Pass --name with letters"),
             (["export", "iris.kern", "x.json", "--name", "x"], 2, "--name does not apply to format json"),
             (["evaluate", "iris.kern", "zero.svm"], 1, "pass --zero-based"),
@@ -229,7 +230,7 @@ class TestSearch:
 
     def test_reports_what_was_not_tried(self, folder, monkeypatch):
         monkeypatch.setattr("kernline.estimators.cross_validation._has_fallen", lambda scores: len(scores) == 2)
-        arguments = ["cv", "iris.svm", "-t", "chi2", "-c", "1", "-c", "2", "-c", "30", "-c", "40"]
+        arguments = ["cv", "iris.svm", "-c", "1", "-c", "2", "-c", "30", "-c", "40"]
         assert json.loads(run(*arguments, "--json").stdout)["skipped"] == [
             {"kernel": "chi2", "C": 30.0},
             {"kernel": "chi2", "C": 40.0},

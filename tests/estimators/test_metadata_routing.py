@@ -40,9 +40,9 @@ def test_pipeline(estimator, data):
 
 def test_cross_validate_and_a_search(data):
     X, y, weight = data
-    requests = AdditiveSVC().set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
+    requests = AdditiveSVC(C=1.0).set_fit_request(sample_weight=True).set_score_request(sample_weight=True)
     found = cross_validate(requests, X, y, cv=3, params={"sample_weight": weight})["test_score"]
-    plain = cross_validate(AdditiveSVC().set_fit_request(sample_weight=False), X, y, cv=3)["test_score"]
+    plain = cross_validate(AdditiveSVC(C=1.0).set_fit_request(sample_weight=False), X, y, cv=3)["test_score"]
     assert not np.array_equal(found, plain)
     search = GridSearchCV(requests, {"C": [1.0]}, cv=3).fit(X, y, sample_weight=weight)
     assert search.best_score_ == pytest.approx(found.mean())

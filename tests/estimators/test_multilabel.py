@@ -45,10 +45,10 @@ def test_forms_of_y(data, form):
 def test_two_labels_and_weights(data):
     X, Y = data
     weight = np.random.default_rng(0).integers(0, 3, len(Y))
-    model = AdditiveSVC(**TIGHT).fit(X, Y[:, :2], sample_weight=weight)
+    model = AdditiveSVC("chi2", **TIGHT).fit(X, Y[:, :2], sample_weight=weight)
     assert model.predict(X).shape == model.decision_function(X).shape == (300, 2)
     for k in range(2):
-        alone = AdditiveSVC(**TIGHT).fit(X, Y[:, k], sample_weight=weight)
+        alone = AdditiveSVC("chi2", **TIGHT).fit(X, Y[:, k], sample_weight=weight)
         assert_allclose(model.objective_[k], alone.objective_[0], rtol=1e-3)
 
 

@@ -18,6 +18,8 @@ EXPECTED_FAILURES_OF_POSITIVE_ONLY = {"check_class_weight_classifiers": "the che
 
 ESTIMATORS = [
     AdditiveSVC(),
+    AdditiveSVC(interactions="auto"),
+    AdditiveSVC(loss="log", solver="dual-cd"),
     AdditiveSVC("linear"),
     AdditiveSVC("intersection", scale="rank"),
     AdditiveSVC("js", "plame", scale="minmax"),
@@ -30,6 +32,7 @@ ESTIMATORS = [
     AdditiveSVCCV("intersection", multi_class="crammer-singer", scale="rank", Cs=3, cv=2),
     AdditiveSVCCV(["linear", "intersection"], scale="minmax", Cs=3, cv=2),
     AdditiveSVR(),
+    AdditiveSVR(interactions="auto"),
     AdditiveSVR("linear"),
     AdditiveSVR("intersection", scale="rank", loss="epsilon_insensitive"),
     AdditiveSVR("js", "plame", scale="minmax", loss="squared_epsilon_insensitive"),

@@ -73,7 +73,7 @@ def test_more_rows_fewer_rows_other_columns(digits, loss):
 def test_other_classes_start_anew(digits):
     X, y = digits
     model = AdditiveSVC("chi2", warm_start=True).fit(X, y).fit(X, y % 2)
-    np.testing.assert_array_equal(model.decision_function(X), AdditiveSVC().fit(X, y % 2).decision_function(X))
+    np.testing.assert_array_equal(model.decision_function(X), AdditiveSVC("chi2").fit(X, y % 2).decision_function(X))
 
 
 def test_values_that_the_former_curves_are_not_defined_for(digits):

@@ -174,7 +174,7 @@ class AdditiveSVC(OneAgainstRest[Matrix | EncodedData], AdditiveBase):
         kernel: str | kernels.AdditiveKernel = "auto",
         approximation: str | tables.Approximation = "hats",
         *,
-        C: float | str = "auto",
+        C: float | Literal["auto"] = "auto",
         gamma: float | str = "scale",
         p: float = -8.0,
         loss: str = "auto",

@@ -85,7 +85,7 @@ class AdditiveSVR(RegressorMixin, AdditiveBase):
         kernel: str | kernels.AdditiveKernel = "auto",
         approximation: str | tables.Approximation = "hats",
         *,
-        C: float | str = "auto",
+        C: float | Literal["auto"] = "auto",
         epsilon: float | str = "scale",
         gamma: float | str = "scale",
         p: float = -8.0,
