@@ -78,6 +78,9 @@ def test_inspect_ranks_pairs_with_the_others(table):
         (("-b", "1", "-s", "3"), "got the loss hinge"),
         (("-b", "1", "--task", "regression"), "a regression does not have"),
         (("-b", "2"), "Invalid value for '-b'"),
+        (("-s", "4", "--multi-class", "ovr"), "-s 4 is --multi-class crammer-singer"),
+        (("--multi-class", "all"), "'multi_class' parameter"),
+        (("--multi-class", "ovr", "-t", "rbf"), "no parameter 'multi_class'"),
     ],
 )
 def test_what_cannot_be(table, arguments, message):
@@ -102,6 +105,12 @@ def test_probabilities(folder, table, options):
     np.testing.assert_allclose([[float(x) for x in line.split()[1:]] for line in lines], expected)
     assert run("predict", "-b", "1", "m.kern", "table.csv", "out.csv").exit_code == 0
     assert (folder / "out.csv").read_text().startswith("label,probability_c0,probability_c1,probability_c2\n")
+
+
+@pytest.mark.parametrize("kind", ["ovr", "crammer-singer"])
+def test_multi_class(table, kind):
+    _, model = trained("--multi-class", kind, "--loss", "hinge", "--scale", "rank")
+    assert model.multi_class == kind
 
 
 def test_models_without_probabilities(folder):

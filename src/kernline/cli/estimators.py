@@ -128,7 +128,7 @@ def parameters(options: ModelOptions, seed: int, threads: int) -> dict[str, obje
 
 
 def loss_and_solver(options: ModelOptions) -> dict[str, str | None]:
-    """Loss, solver and multi_class from --loss, -b and -s, which is a name or LIBLINEAR's number."""
+    """Loss, solver and multi_class from --loss, --multi-class, -b and -s, which is a name or LIBLINEAR's number."""
     found: dict[str, str | None] = {"loss": options.loss, "solver": options.solver}
     if options.solver is not None and options.solver.isdigit():
         found = _numbered(options.solver)
@@ -138,6 +138,10 @@ def loss_and_solver(options: ModelOptions) -> dict[str, str | None]:
                 f"-b 1 trains with --loss log, whose scores are probabilities; got the loss {found['loss']}."
             )
         found = found | {"loss": "log"}
+    if options.multi_class is not None:
+        if found.get("multi_class") not in (None, options.multi_class):
+            raise UsageError(f"-s {options.solver} is --multi-class {found['multi_class']}. Pass one of them.")
+        found = found | {"multi_class": options.multi_class}
     return found
 
 

@@ -64,6 +64,14 @@ class ModelOptions:
             "-b", "--probability", min=0, max=1, help="1: train for probabilities, as with --loss log. Default: 0."
         ),
     ] = 0
+    multi_class: Annotated[
+        str | None,
+        typer.Option(
+            "--multi-class",
+            help="How to train on several classes: auto (default), ovr (each against the rest) or crammer-singer (all "
+            "in one problem, with the hinge loss).",
+        ),
+    ] = None
     scale: Annotated[
         str | None,
         typer.Option(
