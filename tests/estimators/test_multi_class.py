@@ -140,6 +140,12 @@ class TestParameters:
         assert not hasattr(model, "partial_fit")
         with pytest.raises(ValueError, match="cannot go on from a fit of all classes together"):
             model.set_params(multi_class="ovr").partial_fit(X, y)
+        model = AdditiveSVC("chi2", loss="log").fit(X, y)
+        with pytest.raises(ValueError, match="cannot go on from a fit of all classes together"):
+            model.set_params(multi_class="ovr").partial_fit(X, y)
+        model.fit(X, y)
+        with pytest.raises(ValueError, match="cannot go on from a fit of all classes one by one"):
+            model.set_params(multi_class="auto").partial_fit(X, y)
 
     def test_unknown(self):
         with pytest.raises(ValueError, match="multi_class"):

@@ -43,7 +43,9 @@ def follow(model: AdditiveSVC, data: Labelled[Matrix], *, first: bool) -> None:
     rows = _rows(model, data, choice, seed, first=first)
     last, n_before = _start(model, rows, data.n_problems, first=first)
     pairs = () if first else model.shapes_.pairs
-    together = model._may_be_joint() and choice.loss in JOINT_LOSSES
+    together = model._may_be_smooth(data) and choice.loss in JOINT_LOSSES
+    if not first:
+        _check_same_way(model, data.n_problems, together=together)
     step = _Step(model, data, rows, costs(choice.C or 1.0, data.weights), last, pairs, seed + n_before)
     results = step.together() if together else step.one_by_one()
     moved = LastStep(
@@ -127,11 +129,6 @@ def _spreads(pairs: tuple[PairFunction, ...], X: Matrix) -> Array:
 
 def _choice(model: AdditiveSVC, data: Labelled[Matrix], *, first: bool) -> Choice:
     """What the first batch, or a fit, made of "auto"."""
-    if model.multi_class == "crammer-singer" and data.n_problems > 1:
-        raise ValueError(
-            "partial_fit has no steps for multi_class='crammer-singer'. Pass multi_class='ovr', or loss='log', which "
-            "fits all classes together."
-        )
     if first:
         choice = model._choice_apart(data, model.C)
         model._keep_choice(choice)
@@ -140,6 +137,17 @@ def _choice(model: AdditiveSVC, data: Labelled[Matrix], *, first: bool) -> Choic
     names = ("kernel", "scale", "loss", "C")
     kernel, scale, loss, C = (getattr(model, f"{name}_", getattr(model, name)) for name in names)
     return Choice(kernel, scale, loss, C, "as before")
+
+
+def _check_same_way(model: AdditiveSVC, n_problems: int, *, together: bool) -> None:
+    """Refuse to go on with scores of another kind: those of classes together compare them, others do not."""
+    were_together = len(model.objective_) < n_problems
+    if n_problems > 1 and together != were_together:
+        raise ValueError(
+            f"partial_fit cannot go on from a fit of all classes {'together' if were_together else 'one by one'} with "
+            f"multi_class={model.multi_class!r}, loss={model.loss!r} and solver={model.solver!r}. Set these as they "
+            "were, or call fit."
+        )
 
 
 def _rows(model: AdditiveSVC, data: Labelled[Matrix], choice: Choice, seed: int, *, first: bool) -> AdditiveRows:

@@ -15,14 +15,14 @@ from .labelled import Labelled
 
 
 def has_partial_fit(estimator: BaseEstimator) -> bool:
-    """Whether it has: a search for C needs all rows at once, and Crammer and Singer's problem all classes."""
+    """Whether it has: a search for C needs all rows at once, and Crammer and Singer's problem has no steps."""
     if not hasattr(estimator, "C"):
         name = type(estimator).__name__
         raise AttributeError(f"{name} chooses C by cross-validation, on all rows at once. Use AdditiveSVC(C=...).")
     if getattr(estimator, "multi_class", "auto") == "crammer-singer":
         raise AttributeError(
-            "partial_fit moves one class against the rest; multi_class='crammer-singer' fits all classes as one "
-            "problem. Pass multi_class='ovr'."
+            "partial_fit has no steps for multi_class='crammer-singer'. Pass multi_class='ovr', or multi_class='auto' "
+            "with loss='log', which fits all classes together."
         )
     return True
 
