@@ -143,7 +143,7 @@ class TestTrain:
         (["train", "iris.svm", "--cots", "1"], 2, "No such option"),
         (["train", "iris.svm", "-c", "0"], 2, "'C' parameter"),
         (["train", "iris.svm", "-t", "chi3"], 2, "unknown kernel 'chi3'"),
-        (["train", "iris.svm", "-s", "5"], 2, "-s 5 is not supported"),
+        (["train", "iris.svm", "-s", "8"], 2, "-s 8 is not supported"),
         (["train", "iris.svm", "-g", "wide"], 2, "'wide'"),
         (["train", "iris.svm", "-p", "budget=3"], 2, "no parameter 'budget'"),
         (["train", "iris.svm", "-p", "budget"], 2, "NAME=VALUE"),

@@ -71,7 +71,7 @@ class TestLiblinear:
         assert run("train", "-v", "1", "iris.svm").exit_code == 2
 
     def test_best_cost(self, folder):
-        result = run("train", "-C", "-v", "3", "-c", "8", "iris.svm")
+        result = run("train", "-C", "-v", "3", "-c", "8", "-t", "chi2", "iris.svm")
         assert result.exit_code == 0, result.stderr
         X, y = load_iris(return_X_y=True)
         costs = [8.0 * 2**k for k in range(8)]
@@ -230,7 +230,7 @@ class TestSearch:
 
     def test_reports_what_was_not_tried(self, folder, monkeypatch):
         monkeypatch.setattr("kernline.estimators.cross_validation._has_fallen", lambda scores: len(scores) == 2)
-        arguments = ["cv", "iris.svm", "-c", "1", "-c", "2", "-c", "30", "-c", "40"]
+        arguments = ["cv", "iris.svm", "-t", "chi2", "-c", "1", "-c", "2", "-c", "30", "-c", "40"]
         assert json.loads(run(*arguments, "--json").stdout)["skipped"] == [
             {"kernel": "chi2", "C": 30.0},
             {"kernel": "chi2", "C": 40.0},

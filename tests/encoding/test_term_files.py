@@ -19,7 +19,7 @@ BY_METHOD = pytest.mark.parametrize("params", METHODS.values(), ids=METHODS)
 
 def rows_of(model):
     """Rows of either sign where the model takes them."""
-    return new_rows() - ([1.0, 1.0, 0.0, 0.0] if model.scale != "max" else 0.0)
+    return new_rows() - ([1.0, 1.0, 0.0, 0.0] if model.scale_ != "max" else 0.0)
 
 
 @BY_METHOD
@@ -39,7 +39,8 @@ def version(path):
 def test_only_models_of_other_terms_need_a_new_reader(tmp_path):
     for terms, expected in (((CATEGORY, MISSING, TERMS[-1]), "2.1"), ((), "1.2")):
         X, _ = mixed()
-        kernline.save(fitted(*terms, X=X if terms else np.nan_to_num(X), scale="minmax"), tmp_path / "model.kern")
+        model = fitted(*terms, X=X if terms else np.nan_to_num(X), scale="minmax", loss="hinge", C=1.0)
+        kernline.save(model, tmp_path / "model.kern")
         assert version(tmp_path / "model.kern") == expected
 
 

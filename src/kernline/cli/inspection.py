@@ -181,7 +181,7 @@ def _of_model(svm: Model, file: str) -> dict[str, object]:
 def _parameters(svm: Model) -> dict[str, object]:
     """The main parameters, as the fit chose them, and all that differ from their defaults."""
     defaults, given = type(svm)().get_params(), svm.get_params()
-    chosen = ("kernel", "C", "scale", "loss")
+    chosen = ("kernel", "C", *(name for name in ("scale", "loss") if name in given))
     given |= {name: getattr(svm, f"{name}_") for name in chosen if hasattr(svm, f"{name}_")}
     main = {name: given[name] for name in _MAIN_PARAMETERS if name in given}
     return main | {name: value for name, value in given.items() if str(value) != str(defaults.get(name))}

@@ -22,7 +22,7 @@ from ..training import AdditiveRows
 from .additive_base import AdditiveBase, Categorical
 from .additive_stream import follow
 from .fitting import in_one_step
-from .joint_fit import Interactions
+from .joint_fit import Interactions, is_none
 from .labelled import AnyLabelled, labelled_table
 from .multi_class import check_multi_class, has_several_classes
 from .multilabel import MultiLabelled, is_indicator, multilabelled
@@ -260,6 +260,8 @@ class AdditiveSVC(OneAgainstRest[Matrix | EncodedData], AdditiveBase):
         """
         if getattr(self, "multilabel_", False):
             raise ValueError("partial_fit takes one label a row; the model was fitted to an indicator matrix.")
+        if not is_none(self.interactions):
+            raise ValueError("partial_fit has no interactions: pairs are chosen on all rows. Pass interactions=0.")
         first = not hasattr(self, "shapes_")
         data = next_batch(self, X, y, classes, sample_weight, self.class_weight, self._table_rules(), first=first)
         follow(self, data, first=first)

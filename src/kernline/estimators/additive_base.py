@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import ClassVar, Literal, cast
 
@@ -249,7 +250,11 @@ class AdditiveBase(Solved[Matrix | EncodedData]):
 
     def _rows(self, data: AnyTrainingData, choice: Choice, seed: int) -> AdditiveRows:
         """The rows, encoded."""
-        return encode(data.X, self._settings(data, choice, seed), data.weight, validation.Names.of(self))
+        rows = encode(data.X, self._settings(data, choice, seed), data.weight, validation.Names.of(self))
+        if self.scale != "auto":
+            return rows
+        # Whoever did not ask for raw values should not be refused a negative one later: it counts as zero.
+        return replace(rows, encoder=replace(rows.encoder, nonnegative_for=""))
 
     def _settings(self, data: AnyTrainingData, choice: Choice, seed: int) -> AdditiveSettings:
         return AdditiveSettings(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+import numpy as np
 
 from .. import kernels
 from ..array_types import is_sparse
@@ -18,6 +20,8 @@ JOINT_LOSSES = ("log", "squared_error")
 
 # A dense X of at most so many columns is a table; wider ones are images, histograms and the like.
 MOST_COLUMNS = 200
+# Fewer columns than this are not taken to be of one unit, even if they look so.
+_LEAST_COLUMNS = 8
 # C where no evidence is to be had. Ranks are smoother than raw values, whose columns may differ by much.
 _C_OF_RANKS, _C_OF_VALUES, _C_OF_LOG = 10.0, 1.0, 30.0
 
@@ -85,8 +89,14 @@ def _facts(data: AnyTrainingData, terms: tuple[TermSpec, ...], n_threads: int) -
     if isinstance(X, EncodedData):
         is_rank = X.encoder is not None and X.encoder.numbers == "rank"
         return Units(not is_rank, "the rows were encoded before"), False, False
-    found = ColumnRange.of(X, n_threads).without(replaced_columns(terms))
+    found = ColumnRange.of(X, n_threads)
+    numbers = np.delete(np.arange(X.shape[1]), replaced_columns(terms))
+    found = replace(
+        found, minimum=found.minimum[numbers], maximum=found.maximum[numbers], n_nonzero=found.n_nonzero[numbers]
+    )
     units = units_of(found, X.shape[0], sparse=is_sparse(X))
+    if units.is_one and not is_sparse(X) and numbers.size < _LEAST_COLUMNS:
+        units = Units(False, f"{numbers.size} columns of numbers are too few to tell whether they have one unit")
     is_table = not is_sparse(X) and (X.shape[1] <= MOST_COLUMNS or bool(terms))
     return units, is_table, bool(found.minimum.min(initial=0.0) < 0.0)
 

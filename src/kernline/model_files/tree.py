@@ -49,10 +49,10 @@ if TYPE_CHECKING:
 
 # Estimators, with their attributes besides parameters and names that end in "_".
 ESTIMATORS: dict[type, tuple[str, ...]] = {
-    AdditiveSVC: (),
-    AdditiveSVCCV: (),
-    AdditiveSVR: (),
-    AdditiveSVRCV: (),
+    AdditiveSVC: ("_reason",),
+    AdditiveSVCCV: ("_reason",),
+    AdditiveSVR: ("_reason",),
+    AdditiveSVRCV: ("_reason",),
     NystromSVC: ("_kernel", "_points"),
     BudgetedSVC: ("_last",),
     NystromMap: ("_map",),
