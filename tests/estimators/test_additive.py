@@ -439,6 +439,10 @@ class TestFit:
         assert_array_equal(model.n_iter_, 3)
         assert watcher.names[:3] == ["fit", "class 0 (1/10)", "epoch 1"]
         assert watcher.names.count("epoch 3") == 10
+        watcher.names.clear()
+        together = AdditiveSVC(tol=1e-6).set_callbacks(watcher).fit(*digits)
+        assert_array_equal(together.n_iter_, [3])
+        assert watcher.names == ["fit", "all together (1/1)", "epoch 1", "epoch 2", "epoch 3"]
 
     @pytest.mark.parametrize("n_jobs", [1, 2])
     def test_ctrl_c_stops_soon_and_loses_nothing(self, n_jobs):

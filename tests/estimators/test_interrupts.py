@@ -82,6 +82,8 @@ def partial_fit(model):
 CASES = {
     "AdditiveSVC": (AdditiveSVC(max_iter=2), fit),
     "AdditiveSVC-joint": (AdditiveSVC(max_iter=2, multi_class="crammer-singer"), fit),
+    "AdditiveSVC-pairs": (AdditiveSVC(max_iter=2, interactions=2), fit),
+    "AdditiveSVC.partial_fit": (AdditiveSVC(max_iter=2), partial_fit),
     "AdditiveSVCCV": (AdditiveSVCCV(Cs=[1.0, 2.0], cv=2, max_iter=2), fit),
     "AdditiveSVR": (AdditiveSVR(max_iter=2), fit),
     "AdditiveSVRCV": (AdditiveSVRCV(Cs=[1.0, 2.0], cv=2, max_iter=2), fit),

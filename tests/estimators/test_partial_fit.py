@@ -5,6 +5,7 @@ import pickle
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
+from scipy.special import log_softmax, softmax
 from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.exceptions import ConvergenceWarning
 
@@ -138,6 +139,35 @@ def test_after_fit_it_goes_on(digits):
     assert model.score(X[1200:], y[1200:]) >= before
     model.fit(X[:600], y[:600])
     assert not hasattr(model, "_last_step")
+
+
+@pytest.mark.parametrize("interactions", [0, 5])
+def test_after_a_fit_of_all_classes(digits, interactions):
+    """The step lowers ½‖f − f_before‖² + C Σ ℓ, with the softmax loss, and leaves tables of pairs as they are."""
+    X, y = digits
+    model = AdditiveSVC(interactions=interactions, tol=1e-6).fit(X[:300], y[:300])
+    before, pairs = model.decision_function(X), model.shapes_.pairs
+    model.partial_fit(X[300:600], y[300:600])
+    assert model.solver_ == "joint"
+    assert model.shapes_.pairs == pairs
+    assert model.n_iter_.shape == model.objective_.shape == (1,)
+    after, share = model.decision_function(X), share_of_average(300, 300)
+    last = before + (after - before) / share
+    loss = -30.0 * log_softmax(last, axis=1)[np.arange(300, 600), y[300:600]].sum()
+    none = -30.0 * log_softmax(before, axis=1)[np.arange(300, 600), y[300:600]].sum()
+    assert loss < model.objective_[0] < none
+    assert model.dual_gap_[0] <= 1e-6 * model.objective_[0]
+    assert_allclose(model.predict_proba(X), softmax(after, axis=1), atol=1e-12)
+
+
+def test_batches_alone_have_the_softmax_loss(digits):
+    X, y = digits
+    model = stream(AdditiveSVC(), X[:1200], y[:1200], 200)
+    assert (model.loss_, model.solver_) == ("log", "joint")
+    assert_allclose(model.predict_proba(X), softmax(model.decision_function(X), axis=1), atol=1e-12)
+    first = AdditiveSVC(tol=1e-6).partial_fit(X[:300], y[:300], classes=np.arange(10))
+    fitted = AdditiveSVC(C=30.0, intercept_scaling=1.0, tol=1e-6).fit(X[:300], y[:300])
+    assert_allclose(first.objective_, fitted.objective_, rtol=1e-5)
 
 
 def test_weights_and_threads(digits):

@@ -255,7 +255,8 @@ class AdditiveSVC(OneAgainstRest[Matrix | EncodedData], AdditiveBase):
         to all rows with the same C; further passes act like a larger C. The encoder and gamma="scale" are learnt from
         the first batch, which should be typical: later values outside its range are clipped to it. The intercept is
         penalised, as with intercept_scaling=1. `objective_`, `dual_gap_`, `n_iter_` and `history_` are those of the
-        batch. After `load`, the stream goes on from the average.
+        batch. After `load`, the stream goes on from the average. Pairs of a former `fit` stay as they are, and batches
+        alone give no pairs.
         """
         if getattr(self, "multilabel_", False):
             raise ValueError("partial_fit takes one label a row; the model was fitted to an indicator matrix.")
