@@ -109,7 +109,12 @@ def test_classes_times_rows():
 
 @pytest.mark.filterwarnings("ignore:y has|The number of unique classes|.* problems stopped at max_iter")
 @pytest.mark.parametrize(
-    "model", [AdditiveSVC(max_iter=1), NystromSVC(n_basis=5, max_iter=1), BudgetedSVC(budget=2, passes=1, grid_size=10)]
+    "model",
+    [
+        AdditiveSVC("chi2", max_iter=1),
+        NystromSVC(n_basis=5, max_iter=1),
+        BudgetedSVC(budget=2, passes=1, grid_size=10),
+    ],
 )
 def test_labels_take_no_matrix(model):
     """Signs of all classes, or their α, would take 8 bytes per row and class; scores are made a block at a time."""

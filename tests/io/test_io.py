@@ -431,7 +431,7 @@ def test_codes_of_dense_data(tmp_path, monkeypatch):
 
 def test_values_without_a_code(histograms):
     X, y = histograms
-    encoder = AdditiveSVC().fit(X, y).shapes_.encoder
+    encoder = AdditiveSVC("chi2").fit(X, y).shapes_.encoder
     with pytest.raises(ValueError, match=r"chi2 needs values >= 0, and column 1 has minimum -3"):
         read_text("1 2:-3", encoder=encoder)
     with pytest.raises(ValueError, match=r"stream:1: index 41 where n_features=40 allows up to 40"):

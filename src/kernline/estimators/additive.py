@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from numbers import Integral, Real
 from typing import ClassVar, Literal, TypeGuard
 
@@ -19,6 +20,7 @@ from ..randomness import RandomState
 from ..sklearn_compat import Constraints, Interval, StrOptions, Tags, fit_context
 from ..solvers import DualCD, JointCD
 from ..training import AdditiveRows
+from ..validation import level_of_caller
 from .additive_base import AdditiveBase, Categorical
 from .additive_stream import follow
 from .fitting import in_one_step
@@ -260,9 +262,14 @@ class AdditiveSVC(OneAgainstRest[Matrix | EncodedData], AdditiveBase):
         """
         if getattr(self, "multilabel_", False):
             raise ValueError("partial_fit takes one label a row; the model was fitted to an indicator matrix.")
-        if not is_none(self.interactions):
-            raise ValueError("partial_fit has no interactions: pairs are chosen on all rows. Pass interactions=0.")
         first = not hasattr(self, "shapes_")
+        if first and not is_none(self.interactions):
+            warnings.warn(
+                "partial_fit fits curves only: pairs are chosen by fit, on all rows. Start with fit, or pass "
+                "interactions=0.",
+                UserWarning,
+                stacklevel=level_of_caller(),
+            )
         data = next_batch(self, X, y, classes, sample_weight, self.class_weight, self._table_rules(), first=first)
         follow(self, data, first=first)
         self.classes_, self.multilabel_ = data.classes, False

@@ -251,7 +251,7 @@ class AdditiveBase(Solved[Matrix | EncodedData]):
     def _rows(self, data: AnyTrainingData, choice: Choice, seed: int) -> AdditiveRows:
         """The rows, encoded."""
         rows = encode(data.X, self._settings(data, choice, seed), data.weight, validation.Names.of(self))
-        if self.scale != "auto":
+        if (self.scale, self.kernel) != ("auto", "auto"):
             return rows
         # Whoever did not ask for raw values should not be refused a negative one later: it counts as zero.
         return replace(rows, encoder=replace(rows.encoder, nonnegative_for=""))

@@ -11,6 +11,7 @@ from ..array_types import is_sparse
 from ..encoding import ColumnRange, EncodedData, Scale, TermSpec
 from ..encoding.terms import replaced_columns
 from ..encoding.units import Units, units_of
+from ..memory import COLUMN_BYTES, check_width
 from .training_data import AnyTrainingData
 
 Kernel = str | kernels.AdditiveKernel
@@ -89,6 +90,7 @@ def _facts(data: AnyTrainingData, terms: tuple[TermSpec, ...], n_threads: int) -
     if isinstance(X, EncodedData):
         is_rank = X.encoder is not None and X.encoder.numbers == "rank"
         return Units(not is_rank, "the rows were encoded before"), False, False
+    check_width(X, COLUMN_BYTES)
     found = ColumnRange.of(X, n_threads)
     numbers = np.delete(np.arange(X.shape[1]), replaced_columns(terms))
     found = replace(
