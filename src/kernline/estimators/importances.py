@@ -18,7 +18,7 @@ from ..shapes import ShapeFunctions
 # Rows looked at, evenly spread: the error of a standard deviation is about a sixtieth.
 _ROWS = 2000
 # Values of cells computed at once.
-_BLOCK_VALUES = 200_000
+_BLOCK_VALUES = 100_000
 # Room for every code in a word of a column and a code.
 _CODE_BITS = np.uint64(16)
 
