@@ -148,7 +148,7 @@ def _factorised(column: Any, name: str) -> tuple[Indices, list[object]]:
         numbers: dict[object, int] = {}
         each = [-1 if is_missing(value) else numbers.setdefault(value, len(numbers)) for value in column.tolist()]
         return np.array(each, dtype=np.int64), list(numbers)
-    except TypeError:  # values that cannot be told apart, such as lists
+    except TypeError:  # values that cannot be compared, such as lists
         odd = next((value for value in column.tolist() if value.__hash__ is None), None)
         raise TypeError(_unknown(name, [odd])) from None
 

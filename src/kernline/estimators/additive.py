@@ -111,7 +111,7 @@ class AdditiveSVC(OneAgainstRest[Matrix | EncodedData], AdditiveBase):
     warm_start : bool, default=False
         Whether `fit` starts from the former solution, and keeps its own for the next: for another C or tol, or a few
         labels that have changed. The result is within `tol` of the same optimum. On another number of rows, the former
-        curves are the start, which helps losses with a derivative; hinge starts anew.
+        curves are the start, which helps losses with a derivative; hinge starts from zero.
     n_jobs : int or None, default=None
         Threads, for classes; remaining threads are shared among them. None is one, -1 all. "crammer-singer" uses them
         to prepare the rows, and then one.

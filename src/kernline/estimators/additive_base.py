@@ -147,7 +147,7 @@ class AdditiveBase(Solved[Matrix | EncodedData]):
         return data.in_units(solve_all(rows, data, cost, solver, n_threads, progress, first, warm))
 
     def _warm_start(self, data: AnyTrainingData, choice: Choice) -> WarmStart | None:
-        """Where the problems start, if they do not start anew; what a former fit has left is forgotten."""
+        """Where the problems start, if not from zero; what a former fit has left is forgotten."""
         asked = getattr(self, "warm_start", False) and not self._is_smooth(choice, data)
         warm = WarmStart(self, data, choice) if asked else None
         for name in ("_starts", "_last_step", "feature_weights_"):
