@@ -29,15 +29,17 @@ class Run:
     model: Any = None
 
 
-def interleave(contestants: dict[str, Callable[[], Any]], rounds: int) -> dict[str, Run]:
+def interleave(
+    contestants: dict[str, Callable[[], Any]], rounds: int, clock: Callable[[], float] = time.perf_counter
+) -> dict[str, Run]:
     """Run each contestant once per round, so that a noisy neighbour disturbs all equally, and keep each one's best."""
     best = {name: Run() for name in contestants}
     for _ in range(rounds):
         for name, work in contestants.items():
             before = _reset_peak()
-            start = time.perf_counter()
+            start = clock()
             model = work()
-            seconds = time.perf_counter() - start
+            seconds = clock() - start
             peak = _peak() - before
             if seconds < best[name].seconds:
                 best[name] = Run(seconds, peak, model)

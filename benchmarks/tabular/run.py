@@ -16,7 +16,7 @@ from ..measure import Run, interleave
 from .cache import Cache, fingerprint
 from .contestants import Contestant, contestants_for
 from .data import Table, limited
-from .measures import Result, evaluate
+from .measures import Result, evaluate, processor_seconds
 
 # A fit that takes longer than this is timed once.
 _SECONDS_FOR_MORE_ROUNDS = 2.0
@@ -110,9 +110,9 @@ def _fit(table: Table, data: Dataset, missing: dict[str, Contestant], threads: i
     models = {name: _made(contestant, threads, is_frame) for name, contestant in missing.items()}
     absent = {name: Run(model=model) for name, model in models.items() if isinstance(model, _Failure)}
     work = {name: partial(_fit_one, model, data) for name, model in models.items() if name not in absent}
-    runs = interleave(work, 1)
+    runs = interleave(work, 1, processor_seconds)
     if table.n_splits == 1:  # several splits are several runs already
-        for name, run in interleave(_worth_repeating(work, runs), _MORE_ROUNDS).items():
+        for name, run in interleave(_worth_repeating(work, runs), _MORE_ROUNDS, processor_seconds).items():
             runs[name] = min(runs[name], run, key=lambda found: found.seconds)
     return runs | absent
 
