@@ -74,7 +74,8 @@ class PairColumn:
 def pair_columns(encoder: Encoder, width: int, data: EncodedData) -> list[PairColumn]:
     """The columns of an encoder that can be paired: numbers that vary, whose curves have `width` slots; categories."""
     numbers = np.flatnonzero(encoder.is_number & (encoder.factors > 0.0))
-    found = [_number(encoder, int(j), width) for j in numbers]
+    used = _used_codes(data, numbers)
+    found = [_number(encoder, int(j), width, codes) for j, codes in zip(numbers, used, strict=True)]
     counts = None
     for term, start in zip(encoder.terms, encoder.term_start, strict=True):
         if term.kind == "category" and isinstance(term, TableTerm):
@@ -104,14 +105,27 @@ def place_codes(columns: list[PairColumn], data: EncodedData) -> NDArray[np.uint
     return out
 
 
-def _number(encoder: Encoder, j: int, width: int) -> PairColumn:
+def _used_codes(data: EncodedData, numbers: Indices) -> list[Indices]:
+    """The codes that occur in each of these columns."""
+    csc = None if data.is_dense else data.to_csr().tocsc()
+    if csc is None:
+        return [np.unique(data.cells[:, j]).astype(np.int64) for j in numbers]
+    stored = [csc.data[csc.indptr[j] : csc.indptr[j + 1]] for j in numbers]
+    gaps = [np.zeros(1 if cells.size < data.n_rows else 0, dtype=cells.dtype) for cells in stored]
+    return [np.unique(np.append(cells, zero)).astype(np.int64) for cells, zero in zip(stored, gaps, strict=True)]
+
+
+def _number(encoder: Encoder, j: int, width: int, used: Indices) -> PairColumn:
     assert encoder.grid is not None
     number = encoder.number(j)
     assert number is not None
     values = encoder.grid.values
-    knots = values[:: (values.size - 1) // (width - 1)]
+    step = (values.size - 1) // (width - 1)
+    knots = values[::step]
     if number.points is not None and number.points[0].size <= _MOST_POINTS:
         slots = np.searchsorted(knots, number.points[1] - 1e-9)
+    elif number.points is None and 2 <= used.size <= _MOST_POINTS and not (used % step).any():
+        slots = used // step
     else:
         slots = np.round(np.linspace(0, knots.size - 1, min(_MOST_POINTS, knots.size))).astype(np.int64)
     place_of_u = np.interp(values, knots[slots], np.arange(slots.size))

@@ -19,8 +19,9 @@ Kernel = str | kernels.AdditiveKernel
 # Losses that the joint solver takes, and whose C the evidence can decide.
 JOINT_LOSSES = ("log", "squared_error")
 
-# A dense X of at most so many columns is a table; wider ones are images, histograms and the like.
-MOST_COLUMNS = 200
+# A dense X of at most so many columns is a table. A wider one is, if its columns are not of one unit, as those of images
+# and histograms are; with more cells than this, its fit by evidence would take minutes.
+MOST_COLUMNS, _MOST_CELLS = 200, 20_000_000
 # Fewer columns than this are not taken to be of one unit, even if they look so.
 _LEAST_COLUMNS = 8
 # C where no evidence is to be had. Ranks are smoother than raw values, whose columns may differ by much.
@@ -99,7 +100,8 @@ def _facts(data: AnyTrainingData, terms: tuple[TermSpec, ...], n_threads: int) -
     units = units_of(found, X.shape[0], sparse=is_sparse(X))
     if units.is_one and not is_sparse(X) and numbers.size < _LEAST_COLUMNS:
         units = Units(False, f"{numbers.size} columns of numbers are too few to tell whether they have one unit")
-    is_table = not is_sparse(X) and (X.shape[1] <= MOST_COLUMNS or bool(terms))
+    is_mixed = not units.is_one and X.shape[0] * X.shape[1] <= _MOST_CELLS
+    is_table = not is_sparse(X) and (X.shape[1] <= MOST_COLUMNS or is_mixed or bool(terms))
     return units, is_table, bool(found.minimum.min(initial=0.0) < 0.0)
 
 

@@ -30,8 +30,8 @@ _ROUNDS = 2
 _PAIR_WEIGHT = 0.3
 # How much less precise the fit is at which pairs are chosen.
 _LOOSER = 10.0
-# interactions="auto": so many pairs at most, and one for so many rows.
-_MOST_PAIRS, _ROWS_A_PAIR = 60, 100
+# interactions="auto": the best pairs with so many unknowns at most, and one for so many rows; no more pairs than this.
+_MOST_UNKNOWNS, _ROWS_AN_UNKNOWN, _MOST_PAIRS = 3000, 2, 400
 
 # Pairs of columns of the input, how many to choose, or "auto".
 Interactions = int | str | Sequence[tuple[int, int]]
@@ -151,6 +151,8 @@ def fit(rows: AdditiveRows, loss: JointLoss, settings: JointSettings, watch: Pro
     steps = np.array([STEPS if one.axis.is_number else 1 for one in columns], dtype=np.uint8)
     if isinstance(chosen, int):
         chosen = best_pairs(codes, steps, problem.loss, result.point.F, chosen, settings.seed, settings.n_threads)
+        if isinstance(settings.interactions, str):
+            chosen = _within_budget(chosen, columns, rows.data.n_rows)
     if not result.stopped and len(chosen):
         pairs = _pair_basis(columns, codes, steps, chosen, rows.scales)
         joined, start = _with_pairs(problem, result, pairs)
@@ -175,13 +177,19 @@ def _candidates(
     columns = pair_columns(rows.encoder, rows.pair.width, rows.data)
     possible = len(columns) * (len(columns) - 1) // 2
     if isinstance(interactions, str):
-        count = min(_MOST_PAIRS, rows.data.n_rows // _ROWS_A_PAIR, possible)
-        return columns, count or None
+        return columns, min(_MOST_PAIRS, possible) or None
     if isinstance(interactions, int):
         return columns, min(interactions, possible) or None
     number = {one.column: k for k, one in enumerate(columns)}
     usable = [(number[a], number[b]) for a, b in interactions if a in number and b in number]
     return columns, np.array(usable, dtype=np.int32).reshape(-1, 2) if usable else None
+
+
+def _within_budget(chosen: NDArray[np.int32], columns: list[PairColumn], n_rows: int) -> NDArray[np.int32]:
+    """The first of these pairs, with no more unknowns than so many rows can determine."""
+    n_unknowns = np.array([one.axis.size - one.axis.is_number for one in columns])
+    total = np.cumsum(n_unknowns[chosen].prod(axis=1))
+    return chosen[total <= min(_MOST_UNKNOWNS, n_rows // _ROWS_AN_UNKNOWN)]
 
 
 def _pair_basis(

@@ -87,6 +87,11 @@ class Basis:
         """Unknowns of curves and levels."""
         return self.n_curve_unknowns + self.levels.size
 
+    @property
+    def cells_a_pass(self) -> int:
+        """Cells read in a pass over the rows; a pair has four in each row."""
+        return self.data.n_cells + (0 if self.pairs is None else 4 * len(self.pairs.axes) * self.data.n_rows)
+
     def weights(self, theta: Array) -> NDArray[np.float32]:
         """W in the core's layout, of θ that is scaled by √v already."""
         n_problems = theta.shape[1]

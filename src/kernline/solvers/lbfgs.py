@@ -30,7 +30,7 @@ OnReport = Callable[[EpochReport], bool]
 
 _MEMORY = 20  # steps that L-BFGS remembers
 # Random vectors for traces, shared among classes; conjugate gradients for each, and the share of it that is left.
-_PROBES, _TRACE_STEPS, _TRACE_REDUCTION = 2, 40, 0.03
+_PROBES, _TRACE_STEPS, _TRACE_REDUCTION = 2, 20, 0.03
 _HALVINGS = 30
 # Σβ may be this share of Σc at the end.
 _BALANCED, _INTERCEPT_STEPS = 1e-9, 20

@@ -20,7 +20,8 @@ if TYPE_CHECKING:
     from .lbfgs import LBFGS
 
 _MOST_ROWS = 4000  # in the sample
-_FLOPS = 1.5e10  # for one approximate Hessian, about half a second
+# For one approximate Hessian: in proportion to a pass over the rows, from about half a second to two.
+_FLOPS_A_CELL, _LEAST_FLOPS, _MOST_FLOPS = 2500.0, 1.5e10, 6e10
 _LARGEST_BLOCK = 1500
 _SMALL_BLOCK = 128
 _MOST_UNKNOWNS = 50_000  # with more, no Hessian is formed
@@ -54,7 +55,8 @@ class SampledHessian:
         n_rows = min(n, _MOST_ROWS if loss.n_problems <= 8 else _MOST_ROWS // 2)
         rows = np.sort(np.random.default_rng(lbfgs.seed).choice(n, n_rows, replace=False))
         weight = loss.curvature(F)[rows] * (n / n_rows)
-        size = int(np.clip(_FLOPS / (2.0 * loss.n_problems * n_rows * max(n_unknowns, 1)), 1, _LARGEST_BLOCK))
+        flops = np.clip(_FLOPS_A_CELL * basis.cells_a_pass * loss.n_problems, _LEAST_FLOPS, _MOST_FLOPS)
+        size = int(np.clip(flops / (2.0 * loss.n_problems * n_rows * max(n_unknowns, 1)), 1, _LARGEST_BLOCK))
         blocks = _blocks(basis.pieces, size)
         grams, coupling = [], np.zeros((0, loss.n_problems))
         for block in blocks:
