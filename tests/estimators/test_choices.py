@@ -8,6 +8,7 @@ import scipy.sparse as sp
 from sklearn.datasets import load_diabetes, load_digits, load_wine
 
 from kernline import AdditiveSVC, AdditiveSVR, kernels
+from kernline.estimators import choices
 
 FITTED = ("kernel_", "scale_", "loss_", "solver_")
 
@@ -49,6 +50,18 @@ def test_negative_sparse_values(digits):
 def test_images_of_many_pixels_are_no_table(digits):
     X, y = digits
     assert chosen(AdditiveSVC().fit(np.tile(X, (1, 4)), y))[:3] == ("chi2", "max", "hinge")
+
+
+def test_wide_tables_of_different_units(monkeypatch):
+    """Evidence finds the columns that matter among many that do not."""
+    random = np.random.default_rng(0)
+    X = random.normal(size=(600, 250))
+    y = X[:, 3] + np.abs(X[:, 7]) > 0.8
+    model = AdditiveSVC().fit(X[:400], y[:400])
+    assert chosen(model) == ("intersection", "rank", "log", "joint")
+    assert model.score(X[400:], y[400:]) > AdditiveSVC(loss="hinge").fit(X[:400], y[:400]).score(X[400:], y[400:]) + 0.05
+    monkeypatch.setattr(choices, "_MOST_CELLS", 400 * 250 - 1)
+    assert chosen(AdditiveSVC().fit(X[:400], y[:400]))[:3] == ("intersection", "rank", "hinge")
 
 
 def test_columns_of_text():

@@ -189,6 +189,17 @@ class TestWhatCannotBe:
         assert AdditiveSVC(interactions="auto").fit(X[:50], y[:50]).shapes_.pairs == ()
         assert len(AdditiveSVC(interactions="auto").fit(X[:350], y[:350]).shapes_.pairs) == 3
 
+    @pytest.mark.parametrize("scale", ["max", "rank"])
+    def test_columns_of_two_values_have_small_tables(self, scale):
+        """They count as what they can say, so that "auto" takes all of them, and the table is exact."""
+        random = np.random.default_rng(3)
+        X = (random.random((900, 12)) < 0.5).astype(np.float64)
+        y = (X[:, 2] != X[:, 9]) ^ (random.random(900) < 0.05)
+        model = AdditiveSVC(scale=scale, interactions="auto").fit(X[:600], y[:600])
+        assert len(model.shapes_.pairs) == 66
+        assert all(pair.values.shape[:2] == (3, 3) for pair in model.shapes_.pairs)
+        assert model.score(X[600:], y[600:]) > 0.9
+
     @pytest.mark.parametrize(
         ("interactions", "message"),
         [

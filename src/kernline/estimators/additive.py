@@ -40,10 +40,11 @@ from .warm_start import WarmStart
 class AdditiveSVC(OneAgainstRest[Matrix | EncodedData], AdditiveBase):
     """Classifier with an additive kernel, gamma · Σ_j k(x_j, y_j): a support vector machine, or logistic regression.
 
-    With nothing set, it looks at the data. A table, dense and of at most 200 columns, gets the log loss, with a weight
-    for each column by evidence instead of C. Columns of one unit (counts, pixels, fractions) keep their raw values and
-    the chi2 kernel; other tables are ranked, with the intersection kernel. Wider and sparse data get the hinge loss and
-    C = 1. `kernel_`, `scale_`, `loss_` and `C_` tell what was chosen, and with verbose=1 a line of the log, why.
+    With nothing set, it looks at the data. A table gets the log loss, with a weight for each column by evidence instead
+    of C. Columns of one unit (counts, pixels, fractions) keep their raw values and the chi2 kernel; other tables are
+    ranked, with the intersection kernel. A table is dense, and has at most 200 columns, or more if they are not of one
+    unit (up to 20,000,000 values). Other data gets the hinge loss, with C = 1, or 10 for ranks. `kernel_`, `scale_`,
+    `loss_` and `C_` tell what was chosen, and with verbose=1 a line of the log, why.
 
     The model is a sum of one curve per feature, f(x) = b + Σ_j f_j(x_j), kept in ``shapes_``. Several classes are
     fitted one against the rest, or together.
@@ -82,7 +83,8 @@ class AdditiveSVC(OneAgainstRest[Matrix | EncodedData], AdditiveBase):
         and for a kernel that is named if it takes the values; otherwise "rank".
     interactions : int, "auto" or list of pairs of columns, default=0
         Functions of two columns besides the curves: so many, chosen by what they would explain of the errors of the
-        curves; "auto" chooses one for 100 rows, 60 at most; or the pairs, by name or number. For the log loss.
+        curves; "auto" chooses about one for 100 rows, more if columns have few values, and 400 at most; or the pairs, by
+        name or number. For the log loss.
     fit_intercept : bool, default=True
         Whether the model has an intercept. "pmsvm" has none, as published.
     intercept_scaling : float or None, default=None

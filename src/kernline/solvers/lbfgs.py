@@ -29,7 +29,8 @@ from .sampled_hessian import SampledHessian
 OnReport = Callable[[EpochReport], bool]
 
 _MEMORY = 20  # steps that L-BFGS remembers
-# Random vectors for traces, shared among classes; conjugate gradients for each, and the share of it that is left.
+# Random vectors for traces, shared among classes; conjugate gradients for each, twice as many for several classes; and
+# the share of it that is left.
 _PROBES, _TRACE_STEPS, _TRACE_REDUCTION = 2, 20, 0.03
 _HALVINGS = 30
 # Σβ may be this share of Σc at the end.
@@ -172,7 +173,7 @@ class LBFGS:
         better = hessian.solve(residual)
         towards, squared = better.copy(), float((residual * better).sum())
         goal = _TRACE_REDUCTION**2 * float((z * z).sum())
-        for _ in range(_TRACE_STEPS):
+        for _ in range(_TRACE_STEPS * min(self.loss.n_problems, 2)):
             if float((residual * residual).sum()) <= goal:
                 break
             image = self._hessian_product(towards, F)
