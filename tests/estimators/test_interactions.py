@@ -97,6 +97,7 @@ class TestValues:
 
     def test_the_decision_is_the_sum_of_its_functions(self, model):
         X = new_rows()
+        X[::6, 1] = np.nan  # a number that had no gaps: curve and tables read the same value
         shapes = model.shapes_
         parts = [shapes.evaluate(k, X[:, list(columns)]) for k, columns in enumerate(shapes.functions)]
         expected = model.intercept_ + sum(parts)
