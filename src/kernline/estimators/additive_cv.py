@@ -44,8 +44,8 @@ class AdditiveSVCCV(AdditiveSearch, AdditiveSVC):
         An integer is the number of stratified folds, in the order of the rows, as in scikit-learn.
     scoring : str, callable or None, default=None
         None is accuracy, weighted by `sample_weight`. A name is one of scikit-learn's scorers, given the weights too; a
-        callable is called as scoring(model, X, y) for the held-out rows, and may ask the model for `predict` and
-        `decision_function` of all of these.
+        callable is called as scoring(model, X, y) for the held-out rows, and may ask the model for `predict`,
+        `decision_function` and, with loss="log", `predict_proba` of all of these.
     gamma, p, loss, scale, fit_intercept, intercept_scaling, tol, max_iter, solver, categorical, missing, class_weight :
         as for AdditiveSVC
     multi_class : {"auto", "ovr", "crammer-singer"}, default="auto"
