@@ -59,7 +59,8 @@ class AdditiveSVC(OneAgainstRest[Matrix | EncodedData], AdditiveBase):
         needs none.
     C : float or "auto", default="auto"
         Cost of an error; smaller is smoother. "auto" finds a weight for each column with the log loss, by maximum
-        evidence, on one fit: there is no cross-validation (solvers/evidence.py). Otherwise it is 1, and 10 for ranks.
+        evidence, on one fit: there is no cross-validation (solvers/evidence.py). `sample_weight` then counts relative
+        to its mean. Otherwise it is 1, and 10 for ranks.
     gamma : "scale" or float, default="scale"
         Factor of the kernel. "scale" makes the mean of K(x_i, x_i) one, so that C = 1 is a fair start on pixels, counts
         and fractions; 1.0 is the kernel as defined.

@@ -216,6 +216,7 @@ class AdditiveBase(Solved[Matrix | EncodedData]):
         progress = FitProgress(self, [self._name_of_all(data)], self.max_iter, int(self.verbose))
         watch = progress.problem(0)
         by_evidence = choice.C is None
+        data = data.with_mean_weight_one() if by_evidence else data
         C = data.first_cost if choice.C is None else choice.C
         loss = data.joint_loss(costs(C, data.weights))
         settings = JointSettings(

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Generic, TypeAlias, TypeVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar, Generic, Self, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,6 +52,11 @@ class TrainingData(ABC, Generic[RowsT]):
     def in_units(self, results: list[SolveResult]) -> list[SolveResult]:
         """The solutions in the unit of y, if the targets are not."""
         return results
+
+    def with_mean_weight_one(self) -> Self:
+        """The same data with weights divided by their mean, so that the evidence does not depend on their unit."""
+        mean = float(self.weights.mean())
+        return self if math.isclose(mean, 1.0) else replace(self, weights=self.weights / mean)
 
     @property
     def first_cost(self) -> float:
