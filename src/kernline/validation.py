@@ -117,7 +117,7 @@ def check_training_table(
     indicator: bool = False,
 ) -> TableRows:
     """As `check_training_data`, for a table that may have text and missing values."""
-    table = read_training(X)
+    table = read_training(X, rules.categorical)
     rows, labels, weight = check_training_data(
         estimator, table.matrix, y, sample_weight, numbers=numbers, indicator=indicator, allow_nan=True
     )

@@ -304,3 +304,41 @@ def test_rows_of_weight_zero_have_no_levels():
     weight = (frame.city != "Rome").to_numpy().astype(float)
     model = AdditiveSVC().fit(frame, y, sample_weight=weight)
     assert model.shapes_.evaluate("city", ["Rome"]) == 0.0
+
+
+class TestLargeIntegers:
+    """Levels from 2^53 on differ by less than float64 can hold."""
+
+    LEVELS = (2**53 + np.arange(4)).tolist()
+
+    def columns(self):
+        number = np.arange(80) % 4
+        levels = [self.LEVELS[k] for k in number]
+        return number, {
+            "int64": pd.Series(levels, dtype="int64"),
+            "uint64": pd.Series([2**63 + k for k in number.tolist()], dtype="uint64"),
+            "Int64": pd.Series(levels, dtype="Int64").where(np.arange(80) > 3),
+            "object": pd.Series(levels, dtype=object),
+            "category": pd.Series(pd.Categorical(levels)),
+            "negative": pd.Series([-level for level in levels]),
+        }
+
+    @pytest.mark.parametrize("kind", ["int64", "uint64", "Int64", "object", "category", "negative"])
+    def test_stay_distinct(self, kind):
+        number, columns = self.columns()
+        frame = pd.DataFrame({"id": columns[kind], "x": np.zeros(80)})
+        model = AdditiveSVC(categorical="auto" if kind == "category" else ["id"]).fit(frame, number % 2)
+        assert model.score(frame[8:], number[8:] % 2) == 1.0
+        assert model.score(frame[8:12], number[8:12] % 2) == 1.0
+
+    def test_of_an_array(self):
+        number, columns = self.columns()
+        X = columns["int64"].to_numpy()[:, None]
+        model = AdditiveSVC(categorical=[0]).fit(X, number % 2)
+        assert model.score(X, number % 2) == 1.0
+        assert model.score(X.tolist(), number % 2) == 1.0
+
+    def test_smaller_ones_are_numbers(self):
+        X = np.c_[np.arange(20) % 3, np.arange(20)]
+        model = AdditiveSVC(categorical=[0]).fit(X, np.arange(20) % 2)
+        assert model.shapes_.encoder.columns.of_text == ()

@@ -14,8 +14,9 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..array_types import Array, Labels, Numbers
-from .frames import Coded, Column, as_table, column_at, number_of, text_of
+from ..array_types import Array, Labels, Numbers, is_sparse
+from .frames import INEXACT, Coded, Column, as_table, column_at, number_of, text_of
+from .level_table import LevelTable
 
 # What NaN counts as in a number that was never missing in training.
 Gaps = Literal["error", "zero", "middle"]
@@ -52,7 +53,7 @@ class Columns:
             table = np.asarray(table.toarray() if hasattr(table, "toarray") else table)
         name, found = naming(table), []
         for j in range(table.shape[1]):
-            values = column_at(table, j, name(j), parse=j not in readers).values
+            values = column_at(table, j, name(j), parse=j not in readers, exact=j in readers).values
             found.append(_level_numbers(values, readers[j], name(j)) if j in readers else _numbers(values, name(j)))
         return stacked(found, table.shape[0])
 
@@ -94,9 +95,12 @@ class TrainingTable(NamedTuple):
     identifiers: list[int]
 
 
-def read_training(X: Any) -> TrainingTable:
-    """The table to fit to; X itself if it is numbers."""
+def read_training(X: Any, categorical: object = "auto") -> TrainingTable:
+    """The table to fit to; X itself if it is numbers. `categorical` is as for `chosen_columns`."""
     table: Any = as_table(X)
+    exact = _named_categories(X, categorical)
+    if table is None and _has_large_integers(X, exact):
+        table = X
     if table is None:
         return TrainingTable(X, Columns(), [], [])
     name = naming(table)
@@ -105,7 +109,7 @@ def read_training(X: Any) -> TrainingTable:
     declared: list[int] = []
     identifiers: list[int] = []
     for j in range(table.shape[1]):
-        column = column_at(table, j, name(j))
+        column = column_at(table, j, name(j), exact=j in exact)
         if isinstance(column.values, Coded):
             texts[j] = np.array(column.values.texts, dtype=object)
             identifiers += [j] if _is_identifier(column.values) else []
@@ -150,6 +154,23 @@ def chosen_columns(categorical: object, declared: Sequence[int], names: Labels |
             raise ValueError(f"categorical: there is no column {outside[0]}. There are {n_features}, numbered from 0.")
         return np.unique(wanted).tolist()
     return _places(wanted.tolist(), names)
+
+
+def _named_categories(X: Any, categorical: object) -> list[int]:
+    """The columns of an array or a data frame that a list or a mask makes categories."""
+    if isinstance(categorical, str) or isinstance(X, LevelTable) or len(getattr(X, "shape", ())) != 2:
+        return []
+    names = getattr(X, "column_names", getattr(X, "columns", None))
+    return chosen_columns(categorical, [], None if names is None else np.array(list(names), dtype=object), X.shape[1])
+
+
+def _has_large_integers(X: Any, columns: Sequence[int]) -> bool:
+    """Whether one of these columns of numbers holds integers that float64 may round."""
+    if is_sparse(X):
+        return False
+    values = [column_at(X, j, str(j)).values for j in columns]
+    wide = [one for one in values if isinstance(one, np.ndarray) and one.dtype.itemsize == 8]
+    return any(((one >= INEXACT) | (one <= -INEXACT)).any() for one in wide)
 
 
 def _places(wanted: list[object], names: Labels | None) -> list[int]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import date, time, timedelta
 from decimal import Decimal
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -20,6 +20,8 @@ from .level_table import LevelTable
 # Kinds of NumPy types that are numbers, and those that can hold text.
 _NUMBER_KINDS, _TEXT_KINDS = "biuf", "OUST"
 _REAL = (Real, np.bool_, Decimal)
+# From here on, float64 does not hold every integer.
+INEXACT = 1 << 53
 _DATES = (date, time, timedelta, np.datetime64, np.timedelta64)
 
 T = TypeVar("T")
@@ -56,10 +58,11 @@ def as_table(X: object) -> object | None:
     return X if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in _TEXT_KINDS else None
 
 
-def column_at(table: Any, j: int, name: str, *, parse: bool = True) -> Column:
+def column_at(table: Any, j: int, name: str, *, parse: bool = True, exact: bool = False) -> Column:
     """Column j of what `as_table` returned; `name` is for messages.
 
-    With `parse`, a column of an array whose texts are all numbers is these numbers: arrays have no type by column.
+    With `parse`, a column of an array whose texts are all numbers is these numbers: arrays have no type by column. With
+    `exact`, integers that float64 does not hold become texts, so that they stay distinct.
     """
     if isinstance(table, LevelTable):
         texts = table.levels.get(j)
@@ -67,11 +70,11 @@ def column_at(table: Any, j: int, name: str, *, parse: bool = True) -> Column:
             Column(table.values[:, j]) if texts is None else Column(_coded(*_used(table.codes(j), list(texts))), True)
         )
     if isinstance(table, np.ndarray):
-        column = _read(table[:, j], name)
-        return _parsed(column) if parse and isinstance(column.values, Coded) else column
+        column = _read(table[:, j], name, exact=exact)
+        return _parsed(column, exact=exact) if parse and isinstance(column.values, Coded) else column
     if hasattr(table, "iloc"):  # names may occur twice
-        return _read(table.iloc[:, j], name)
-    return _read(table[list(getattr(table, "column_names", table.columns))[j]], name)
+        return _read(table.iloc[:, j], name, exact=exact)
+    return _read(table[list(getattr(table, "column_names", table.columns))[j]], name, exact=exact)
 
 
 def number_of(text: str) -> float | None:
@@ -105,23 +108,24 @@ def _array_of_lists(rows: Sequence[object]) -> object:
         return rows  # scikit-learn words the error
 
 
-def _read(column: Any, name: str) -> Column:
+def _read(column: Any, name: str, *, exact: bool = False) -> Column:
     """A column of a frame, or of an array."""
     dtype = getattr(column, "dtype", None)
     if hasattr(column, "cat") and str(dtype) == "category":
         codes, levels = column.cat.codes.to_numpy().astype(np.int64), column.cat.categories.tolist()
-        return Column(_values(*_used(codes, levels), name, in_order=True), is_category=True)
+        return Column(_values(*_used(codes, levels), name, in_order=True, exact=True), is_category=True)
     declared = str(dtype).startswith(("Categorical", "Enum"))  # of polars
     if not hasattr(dtype, "kind"):
         if str(getattr(column, "type", "")).startswith("dictionary"):  # of pyarrow
             column, declared = column.cast(column.type.value_type), True
         column = column.to_numpy() if hasattr(column, "to_numpy") else np.asarray(column, dtype=object)
     kind = column.dtype.kind
-    if kind in _NUMBER_KINDS:
+    exact = exact or declared
+    if kind in _NUMBER_KINDS and not (exact and kind in "iu" and column.dtype.itemsize == 8):
         return Column(_numbers(column), declared)
-    if kind not in _TEXT_KINDS:
+    if kind not in _TEXT_KINDS + _NUMBER_KINDS:
         raise TypeError(_unknown(name, np.asarray(column).ravel()[:1].tolist()))
-    return Column(_values(*_factorised(column, name), name), declared)
+    return Column(_values(*_factorised(column, name), name, exact=exact), declared)
 
 
 def _used(codes: Indices, levels: list[T]) -> tuple[Indices, list[T]]:
@@ -158,9 +162,17 @@ def is_missing(value: object) -> bool:
     return value is None or type(value).__name__ == "NAType" or bool(value != value)
 
 
-def _values(codes: Indices, values: list[object], name: str, *, in_order: bool = False) -> Array | Coded:
-    """Numbers if all values are numbers or empty, and there are any; else texts, sorted unless they are in order."""
-    if values and all(isinstance(value, _REAL) or value == "" for value in values):
+def _values(
+    codes: Indices, values: list[object], name: str, *, in_order: bool = False, exact: bool = False
+) -> Array | Coded:
+    """Numbers if all values are numbers or empty, and there are any; else texts, sorted unless they are in order.
+
+    With `exact`, integers from 2^53 on make a column one of texts.
+    """
+    are_numbers = bool(values) and all(isinstance(value, _REAL) or value == "" for value in values)
+    if are_numbers and not (
+        exact and any(isinstance(value, Integral) and abs(int(value)) >= INEXACT for value in values)
+    ):
         numbers = [float(value) if value != "" else np.nan for value in values]  # type: ignore[arg-type]
         return np.array([*numbers, np.nan])[codes]
     return _coded(codes, [_text(value, name) for value in values], in_order=in_order)
@@ -181,6 +193,8 @@ def _text(value: object, name: str) -> str:
         return value.decode(errors="replace")
     if isinstance(value, bool | np.bool_):
         return str(bool(value))
+    if isinstance(value, Integral):
+        return str(int(value))
     if isinstance(value, _REAL):
         return text_of(float(value))
     raise TypeError(_unknown(name, [value]))
@@ -197,13 +211,12 @@ def _unknown(name: str, values: Sequence[object]) -> str:
     return f"Column {name} holds a {type(value).__name__}: the argument must be a string or a number in every cell."
 
 
-def _parsed(column: Column) -> Column:
-    """The column as numbers, if all its texts are."""
+def _parsed(column: Column, *, exact: bool) -> Column:
+    """The column as numbers, if all its texts are; with `exact`, if none is too large to be."""
     coded = column.values
     assert isinstance(coded, Coded)
     numbers = [number_of(text) for text in coded.texts]
-    return (
-        column
-        if not numbers or None in numbers
-        else Column(np.array([*numbers, np.nan], dtype=np.float64)[coded.codes])
-    )
+    if not numbers or None in numbers:
+        return column
+    values = np.array([*numbers, np.nan], dtype=np.float64)
+    return column if exact and (np.abs(values) >= INEXACT).any() else Column(values[coded.codes])
