@@ -19,7 +19,7 @@ from sklearn.utils.validation import assert_all_finite, validate_data
 from .array_types import Array, Indices, Labels, Matrix, MatrixLike, is_sparse
 from .encoding import ColumnRange, Columns, EncodedData, Encoder, TermSpec
 from .encoding.columns import read_training
-from .encoding.frames import is_missing
+from .encoding.frames import check_is_table, is_missing
 from .encoding.terms import replaced_columns
 from .gram import canonical_csr
 from .kernels import BY_NAME, AdditiveKernel
@@ -364,6 +364,7 @@ def _own_rows(estimator: BaseEstimator, X: MatrixLike) -> MatrixLike:
         raise TypeError(
             f"{type(estimator).__name__} takes values, not the codes of an encoder. Read the file without encoder=."
         )
+    check_is_table(X)
     own: MatrixLike = with_own_indices(X)
     return own
 

@@ -342,3 +342,47 @@ class TestLargeIntegers:
         X = np.c_[np.arange(20) % 3, np.arange(20)]
         model = AdditiveSVC(categorical=[0]).fit(X, np.arange(20) % 2)
         assert model.shapes_.encoder.columns.of_text == ()
+
+
+class TestWhatIsNoTable:
+    @pytest.mark.parametrize(
+        ("convert", "message"),
+        [
+            (lambda frame: frame.iloc[0], r"X is a Series\. Pass X.to_frame\(\) if it is a column, X.to_frame\(\).T"),
+            (lambda frame: frame["age"], "X is a Series"),
+            (
+                lambda frame: frame.iloc[0].to_dict(),
+                r"X is a dict\. Pass pandas.DataFrame\(X\), or pandas.DataFrame\(\[",
+            ),
+            (lambda frame: frame.to_dict("records"), r"X is a list of dicts\. Pass pandas.DataFrame\(X\)"),
+            (lambda frame: frame.to_records(index=False), "X is a structured array"),
+            (lambda frame: frame.iloc[0].tolist(), "Expected 2D array, got 1D array"),
+            (lambda frame: 3, "Expected 2D array"),
+        ],
+        ids=["row", "column", "dict", "records", "structured", "list", "scalar"],
+    )
+    def test_is_refused(self, model, convert, message):
+        frame, y = people()
+        with pytest.raises(ValueError, match=message):
+            model.predict(convert(frame))
+        with pytest.raises(ValueError, match="Expected 2D"):
+            AdditiveSVC().fit(convert(frame), y)
+
+    def test_the_advice_works(self, model):
+        frame, _ = people()
+        expected = model.decision_function(frame[:3])
+        assert_allclose(model.decision_function(frame.iloc[0].to_frame().T), expected[:1])
+        assert_allclose(model.decision_function(pd.DataFrame([frame.iloc[1].to_dict()])), expected[1:2])
+        assert_allclose(model.decision_function(pd.DataFrame(frame[:3].to_dict("records"))), expected)
+
+    @pytest.mark.parametrize("estimator", [AdditiveSVC(), AdditiveSVR(), NystromSVC(), BudgetedSVC()])
+    def test_dates(self, estimator):
+        days = np.arange("2020-01-01", "2020-01-05", dtype="datetime64[D]")[:, None]
+        for X in (days, days - days[0]):
+            with pytest.raises(TypeError, match=r"Array X holds dates or times.*days since a first date"):
+                clone(estimator).fit(X, [0, 1, 0, 1])
+        with pytest.raises(TypeError, match="Column 'day' holds dates or times"):
+            clone(estimator).fit(pd.DataFrame({"x": np.arange(4), "day": days[:, 0]}), [0, 1, 0, 1])
+        fitted = clone(estimator).fit(np.arange(4.0)[:, None], [0, 1, 0, 1])
+        with pytest.raises(TypeError, match="Array X holds dates or times"):
+            fitted.predict(days)

@@ -51,6 +51,11 @@ class Columns:
         readers = dict(zip(self.of_text, self.levels, strict=True))
         if not hasattr(table, "columns"):
             table = np.asarray(table.toarray() if hasattr(table, "toarray") else table)
+        if len(table.shape) != 2:
+            raise ValueError(
+                f"Expected 2D array, got {len(table.shape)}D array instead. Pass a table with the columns of the fit; "
+                "one row is X.reshape(1, -1), or a data frame of one row."
+            )
         name, found = naming(table), []
         for j in range(table.shape[1]):
             values = column_at(table, j, name(j), parse=j not in readers, exact=j in readers).values

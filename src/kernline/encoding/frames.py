@@ -6,7 +6,7 @@ None of these libraries is imported. Missing are None, NaN, NaT, pandas.NA and t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date, time, timedelta
 from decimal import Decimal
 from numbers import Integral, Real
@@ -17,8 +17,8 @@ import numpy as np
 from ..array_types import Array, Indices, Numbers, is_sparse
 from .level_table import LevelTable
 
-# Kinds of NumPy types that are numbers, and those that can hold text.
-_NUMBER_KINDS, _TEXT_KINDS = "biuf", "OUST"
+# Kinds of NumPy types that are numbers, those that can hold text, and those that are dates and times.
+_NUMBER_KINDS, _TEXT_KINDS, _DATE_KINDS = "biuf", "OUST", "mM"
 _REAL = (Real, np.bool_, Decimal)
 # From here on, float64 does not hold every integer.
 INEXACT = 1 << 53
@@ -50,12 +50,34 @@ def as_table(X: object) -> object | None:
     """X if its columns must be read one by one, nested lists with text as an array of objects; None if X is numbers."""
     if isinstance(X, LevelTable):
         return X
+    check_is_table(X)
     if is_frame(X):
         dtypes = getattr(X, "dtypes", None)
         return None if dtypes is not None and all(map(_is_number_type, dtypes)) else X
     if isinstance(X, list | tuple) and X and isinstance(X[0], list | tuple | np.ndarray):
         X = _array_of_lists(X)
     return X if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in _TEXT_KINDS else None
+
+
+def check_is_table(X: Any) -> None:
+    """Refuse records, a single row or column of a frame, and dates, which NumPy would read as something else."""
+    what = ""
+    if isinstance(X, Mapping):
+        what = "a dict. Pass pandas.DataFrame(X), or pandas.DataFrame([X]) if it is one row."
+    elif isinstance(X, list | tuple) and X and isinstance(X[0], Mapping):
+        what = f"a {type(X).__name__} of dicts. Pass pandas.DataFrame(X)."
+    elif isinstance(X, np.ndarray) and X.dtype.names is not None:
+        what = "a structured array. Pass pandas.DataFrame(X)."
+    elif hasattr(X, "to_frame") and not hasattr(X, "columns"):
+        what = f"a {type(X).__name__}. Pass X.to_frame() if it is a column, X.to_frame().T if it is a row of a frame."
+    elif isinstance(X, np.ndarray) and X.dtype.kind in _DATE_KINDS:
+        raise TypeError(_unknown("X", list(X.ravel()[:1]), what="Array"))
+    if what:
+        raise ValueError(f"Expected 2D array or data frame: X is {what}")
+    names = list(getattr(X, "columns", ()))
+    for name, dtype in zip(names, getattr(X, "dtypes", ()), strict=False):
+        if getattr(dtype, "kind", "?") in _DATE_KINDS:
+            raise TypeError(_unknown(repr(str(name)), list(np.asarray(X[name]).ravel()[:1])))
 
 
 def column_at(table: Any, j: int, name: str, *, parse: bool = True, exact: bool = False) -> Column:
@@ -200,13 +222,13 @@ def _text(value: object, name: str) -> str:
     raise TypeError(_unknown(name, [value]))
 
 
-def _unknown(name: str, values: Sequence[object]) -> str:
+def _unknown(name: str, values: Sequence[object], what: str = "Column") -> str:
     """Why a column cannot be used."""
     value = values[0] if values else None
     if isinstance(value, _DATES) or hasattr(value, "isoformat"):
         return (
-            f"Column {name} holds dates or times ({value!s:.40}). Convert it to numbers, such as the year and the day "
-            "of the week, or to text."
+            f"{what} {name} holds dates or times ({value!s:.40}). Convert it to numbers, such as days since a first "
+            "date, the year, or the day of the week; or to text."
         )
     return f"Column {name} holds a {type(value).__name__}: the argument must be a string or a number in every cell."
 
