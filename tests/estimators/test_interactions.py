@@ -5,7 +5,7 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 
-from kernline import AdditiveSVC, AdditiveSVR
+from kernline import AdditiveSVC, AdditiveSVR, tables
 from kernline.encoding.pair_axes import PairAxis
 from kernline.pair_functions import PairFunction, purified, sum_of_pairs
 
@@ -228,7 +228,7 @@ class TestWhatCannotBe:
     )
     def test_other_solvers_have_none(self, crossed, params):
         X, y = crossed
-        with pytest.raises(ValueError, match=r"interactions=2 needs loss in .* approximation='hats' and solver='auto'"):
+        with pytest.raises(ValueError, match=r"interactions=2 needs loss in .* approximation='hats' .*solver='auto'"):
             AdditiveSVC(interactions=2, scale="rank", **params).fit(X, y)
 
     def test_codes_are_not_enough(self, crossed):
@@ -236,3 +236,14 @@ class TestWhatCannotBe:
         model = AdditiveSVC(interactions=1).fit(X, y)
         with pytest.raises(ValueError, match="takes values, not codes"):
             model.decision_function(model.shapes_.encoder.transform(X, write=False))
+
+
+def test_hats_of_any_number_of_knots(crossed):
+    X, y = crossed
+    few, default = (
+        AdditiveSVC(approximation=one, interactions=1).fit(X, y > 0) for one in (tables.Hats(8, spacing=1.0), "hats")
+    )
+    assert few.shapes_.weights.shape[2] == 8
+    assert few.solver_ == "joint"
+    assert [pair.columns for pair in few.shapes_.pairs] == [pair.columns for pair in default.shapes_.pairs]
+    assert few.score(X, y > 0) > default.score(X, y > 0) - 0.05

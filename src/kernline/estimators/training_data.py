@@ -16,6 +16,7 @@ from ..encoding import Columns, EncodedData, TermSpec
 from ..joint_losses import JointLoss
 from ..pair_functions import PairFunction
 from ..solvers import Problem, SolveResult, Targets
+from ..solvers.evidence import Recost
 from ..training import TrainingRows
 
 if TYPE_CHECKING:
@@ -67,9 +68,10 @@ class TrainingData(ABC, Generic[RowsT]):
     def joint_loss(self, cost: Array) -> JointLoss:
         """The smooth loss of all problems together."""
 
-    def recosted(self, F: Array, determined: float) -> JointLoss:
-        """The joint loss with the noise that values F leave, if so many unknowns were fitted."""
-        raise NotImplementedError
+    @property
+    def recost(self) -> Recost | None:
+        """How the joint loss changes with a new estimate of the noise; None if it has no noise to estimate."""
+        return None
 
     def pairs_in_units(self, pairs: tuple[PairFunction, ...]) -> tuple[PairFunction, ...]:
         """Tables of pairs in the unit of y, if the targets are not."""
