@@ -206,6 +206,10 @@ class TestWhatCannotBe:
             ("all", "interactions"),
             (-1, "interactions"),
             (1.5, "interactions"),
+            (True, "interactions=True does not say how many: pass 'auto'"),
+            ((1, 3), r"interactions=\(1, 3\) is not a list of pairs. For one pair, pass \[\(1, 3\)\]"),
+            (["a", "b"], r"is not a list of pairs. For one pair, pass \[\('a', 'b'\)\]"),
+            ([("a", 1)], "'a' is a name, and the columns of X have none"),
         ],
     )
     @pytest.mark.parametrize("estimator", [AdditiveSVC, AdditiveSVR])
@@ -220,7 +224,7 @@ class TestWhatCannotBe:
         frame = pd.DataFrame(X, columns=list("abcde"))
         model = AdditiveSVC(interactions=[("d", "b")]).fit(frame, y)
         assert [pair.columns for pair in model.shapes_.pairs] == [(1, 3)]
-        with pytest.raises(ValueError, match=r"\('b', 'z'\) is not a pair of two different columns"):
+        with pytest.raises(ValueError, match=r"there is no column 'z'\. There are: a, b, c, d, e\."):
             AdditiveSVC(interactions=[("b", "z")]).fit(frame, y)
 
     @pytest.mark.parametrize(
