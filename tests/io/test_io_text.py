@@ -165,3 +165,9 @@ def test_straight_into_codes(tmp_path, name):
 )
 def test_the_first_line_shows_a_table(start, is_table):
     assert looks_delimited(start) == is_table
+
+
+def test_another_delimiter_is_suggested():
+    with pytest.raises(ValueError, match="no column 'y'") as found:
+        csv("a;b,c;y\n1;2,5;u\n", target="y")
+    assert found.value.__notes__ == ["Line 1 contains ';'. Pass delimiter= if it separates fields."]
