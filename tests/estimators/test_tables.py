@@ -386,3 +386,55 @@ class TestWhatIsNoTable:
         fitted = clone(estimator).fit(np.arange(4.0)[:, None], [0, 1, 0, 1])
         with pytest.raises(TypeError, match="Array X holds dates or times"):
             fitted.predict(days)
+
+
+class TestNumbersAsText:
+    def frame(self, write):
+        values = np.random.default_rng(0).normal(size=200)
+        return pd.DataFrame({"size": [write(value) for value in values]}), values > 0.0
+
+    @pytest.mark.parametrize(
+        ("write", "message"),
+        [
+            (lambda value: f"{value:.4f}", "'size' holds numbers as text, such as .* in 199 different texts"),
+            (lambda value: f"{value:.4f}".replace(".", ","), "'size' holds numbers with decimal commas, such as"),
+            (lambda value: f"{value:.4f}" if value < 2.0 else "oops", "'size' is text because of 'oops'"),
+        ],
+    )
+    def test_are_asked_about(self, write, message):
+        frame, y = self.frame(write)
+        with pytest.warns(UserWarning, match=message) as found:
+            AdditiveSVC().fit(frame, y)
+        assert len(found) == 1
+
+    def test_codes_are_not(self):
+        frame, y = self.frame(lambda value: f"0{int(1000 * abs(value)) % 70:02}")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            AdditiveSVC().fit(frame, y)
+
+
+def test_intervals_are_levels():
+    values = np.random.default_rng(0).normal(size=200)
+    frame = pd.DataFrame(
+        {"bin": pd.cut(values, [-9, -1, 0, 1, 9]), "other": pd.Series(pd.cut(values, 3)).astype(object)}
+    )
+    model = AdditiveSVC().fit(frame, values > 0.0)
+    assert model.score(frame, values > 0.0) == 1.0
+    assert model.shapes_.encoder.columns.names(0) == ["(-9, -1]", "(-1, 0]", "(0, 1]", "(1, 9]"]
+
+
+def test_batches_of_a_frame_give_no_warning():
+    frame, y = people()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = AdditiveSVC(loss="log").partial_fit(frame, y, classes=np.unique(y)).partial_fit(frame[:50], y[:50])
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.partial_fit(frame.rename(columns={"age": "years"}), y)
+
+
+@pytest.mark.parametrize("estimator", [AdditiveSVC(), AdditiveSVC("chi2"), NystromSVC(), BudgetedSVC()])
+def test_a_class_of_weight_zero_is_refused(estimator):
+    X, y = np.random.default_rng(0).random((90, 3)), np.arange(90) % 3
+    with pytest.raises(ValueError, match="every sample of class 2 has weight zero"):
+        clone(estimator).fit(X, y, sample_weight=(y < 2).astype(float))

@@ -20,8 +20,8 @@ from .level_table import LevelTable
 
 # What NaN counts as in a number that was never missing in training.
 Gaps = Literal["error", "zero", "middle"]
-# A column of text with at least this many values, all distinct, is probably an identifier.
-_IDENTIFIER_ROWS = 50
+# From so many texts on, it is asked whether a column is an identifier, or should be numbers.
+_MANY_TEXTS = 50
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,14 +90,13 @@ class Columns:
 class TrainingTable(NamedTuple):
     """A table as `fit` uses it: a matrix, and what its columns hold.
 
-    `declared` are the columns whose types or texts make them categories, `identifiers` those in which every row has a
-    text of its own.
+    `declared` are the columns whose types or texts make them categories, `doubts` why columns of text may be a mistake.
     """
 
     matrix: Any
     columns: Columns
     declared: list[int]
-    identifiers: list[int]
+    doubts: dict[int, str]
 
 
 def read_training(X: Any, categorical: object = "auto") -> TrainingTable:
@@ -107,22 +106,23 @@ def read_training(X: Any, categorical: object = "auto") -> TrainingTable:
     if table is None and _has_large_integers(X, exact):
         table = X
     if table is None:
-        return TrainingTable(X, Columns(), [], [])
+        return TrainingTable(X, Columns(), [], {})
     name = naming(table)
     found: list[Numbers] = []
     texts: dict[int, Labels] = {}
     declared: list[int] = []
-    identifiers: list[int] = []
+    doubts: dict[int, str] = {}
     for j in range(table.shape[1]):
         column = column_at(table, j, name(j), exact=j in exact)
         if isinstance(column.values, Coded):
             texts[j] = np.array(column.values.texts, dtype=object)
-            identifiers += [j] if _is_identifier(column.values) else []
+            doubt = _doubt(column.values)
+            doubts |= {} if doubt is None else {j: doubt}
         if column.is_category or j in texts:
             declared.append(j)
         found.append(_as_numbers(column))
     columns = Columns(tuple(texts), tuple(texts.values()))
-    return TrainingTable(stacked(found, table.shape[0]), columns, declared, identifiers)
+    return TrainingTable(stacked(found, table.shape[0]), columns, declared, doubts)
 
 
 def naming(table: Any) -> Callable[[int], str]:
@@ -239,6 +239,19 @@ def _numbers(values: Numbers | Coded, place: str) -> Numbers:
     return np.array([*numbers, np.nan], dtype=np.float64)[values.codes]
 
 
-def _is_identifier(column: Coded) -> bool:
-    """Whether every row has a text of its own."""
-    return _IDENTIFIER_ROWS <= len(column.texts) == int(np.count_nonzero(column.codes >= 0))
+def _doubt(column: Coded) -> str | None:
+    """Why a column of many texts may be a mistake: numbers that were read as text, or an identifier."""
+    n_texts = len(column.texts)
+    if n_texts < _MANY_TEXTS:
+        return None
+    others = [text for text in column.texts if number_of(text) is None]
+    advice = "Each is a category of its own; for a curve, convert the column to numbers."
+    if sum(number_of(text.replace(",", ".", 1)) is not None for text in others) > 0.9 * n_texts:
+        return f"holds numbers with decimal commas, such as {others[0]!r:.50}, in {n_texts:,} different texts. {advice}"
+    if 0 < len(others) < 0.1 * n_texts:
+        return f"is text because of {others[0]!r:.50}; other values are numbers, {n_texts:,} in all. {advice}"
+    if not others and any("." in text for text in column.texts):
+        return f"holds numbers as text, such as {column.texts[0]!r:.50}, in {n_texts:,} different texts. {advice}"
+    if n_texts == int(np.count_nonzero(column.codes >= 0)):
+        return "has a different text in every row, so nothing can be learnt from it. Is it an identifier? Leave it out."
+    return None

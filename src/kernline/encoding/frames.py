@@ -219,6 +219,8 @@ def _text(value: object, name: str) -> str:
         return str(int(value))
     if isinstance(value, _REAL):
         return text_of(float(value))
+    if type(value).__name__ == "Interval":  # of pandas.cut
+        return str(value)
     raise TypeError(_unknown(name, [value]))
 
 
