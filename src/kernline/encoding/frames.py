@@ -62,6 +62,8 @@ def as_table(X: object) -> object | None:
 def check_is_table(X: Any) -> None:
     """Refuse records, a single row or column of a frame, and dates, which NumPy would read as something else."""
     what = ""
+    if is_sparse(X):  # some matrices are dicts
+        return
     if isinstance(X, Mapping):
         what = "a dict. Pass pandas.DataFrame(X), or pandas.DataFrame([X]) if it is one row."
     elif isinstance(X, list | tuple) and X and isinstance(X[0], Mapping):
