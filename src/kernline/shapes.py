@@ -162,13 +162,12 @@ class ShapeFunctions:
             self._check_column(k, values)
         rows = self._values_of(columns, values)
         if k >= len(self.encoder.functions):
-            return self.pairs[k - len(self.encoder.functions)].evaluate(rows)
+            return self.pairs[k - len(self.encoder.functions)].evaluate(self.encoder.filled(columns, rows))
         return self._curve(columns, rows)
 
     def _curve(self, columns: tuple[int, ...], rows: Array) -> Array:
         """f_S of these columns at rows of numbers."""
-        if len(columns) == 1 and columns[0] not in self.encoder.nan_columns and self.encoder.is_number[columns[0]]:
-            rows = np.where(np.isnan(rows), self.encoder.value_of_gap(columns[0]), rows)
+        rows = self.encoder.filled(columns, rows)
         curve = np.zeros((len(rows), self.n_problems))
         if len(columns) == 1 and self.encoder.is_number[columns[0]]:
             known = ~np.isnan(rows[:, 0])
@@ -245,7 +244,8 @@ class ShapeFunctions:
         for k, inputs in enumerate(self.encoder.functions):
             spread[k] = self._curve(inputs, column_values(columns, inputs)).std(axis=0)
         for k, pair in enumerate(self.pairs, len(self.encoder.functions)):
-            spread[k] = pair.evaluate(column_values(columns, pair.columns)).std(axis=0)
+            rows = self.encoder.filled(pair.columns, column_values(columns, pair.columns))
+            spread[k] = pair.evaluate(rows).std(axis=0)
         return spread
 
     def _number(self, feature: int | str) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple, cast
 
@@ -71,15 +71,10 @@ def table_terms(
     return tuple(specs), columns if rules.missing == "error" else replace(columns, gaps="zero")
 
 
-def ask_about_identifiers(identifiers: Sequence[int], name: Naming, stacklevel: int) -> None:
-    """Warn about columns in which every row has a text of its own."""
-    for j in identifiers:
-        warnings.warn(
-            f"Column {name(j)} has a different text in every row, so nothing can be learnt from it. Is it an "
-            "identifier? Leave it out.",
-            UserWarning,
-            stacklevel=stacklevel,
-        )
+def ask_about_columns(doubts: Mapping[int, str], name: Naming, stacklevel: int) -> None:
+    """Warn about columns of text that may be a mistake."""
+    for j, doubt in doubts.items():
+        warnings.warn(f"Column {name(j)} {doubt}", UserWarning, stacklevel=stacklevel)
 
 
 def found_nan(X: Matrix, name: Naming, allowed: Indices | None = None) -> Indices:

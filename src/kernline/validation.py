@@ -12,20 +12,20 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_array, check_consistent_length, column_or_1d
+from sklearn.utils import check_array, check_consistent_length, check_X_y, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import assert_all_finite, validate_data
 
 from .array_types import Array, Indices, Labels, Matrix, MatrixLike, is_sparse
 from .encoding import ColumnRange, Columns, EncodedData, Encoder, TermSpec
 from .encoding.columns import read_training
-from .encoding.frames import is_missing
+from .encoding.frames import check_is_table, is_missing
 from .encoding.terms import replaced_columns
 from .gram import canonical_csr
 from .kernels import BY_NAME, AdditiveKernel
 from .sklearn_compat import check_n_features, check_sample_weight
 from .sources import plain_array, value_range, with_own_indices
-from .table_input import TableRules, ask_about_identifiers, keep_names, new_matrix, table_terms, without_gaps
+from .table_input import TableRules, ask_about_columns, keep_names, new_matrix, table_terms, without_gaps
 from .threads import thread_count
 
 # Products of two values must stay finite, and differences too; and products of the largest must not vanish.
@@ -117,7 +117,7 @@ def check_training_table(
     indicator: bool = False,
 ) -> TableRows:
     """As `check_training_data`, for a table that may have text and missing values."""
-    table = read_training(X)
+    table = read_training(X, rules.categorical)
     rows, labels, weight = check_training_data(
         estimator, table.matrix, y, sample_weight, numbers=numbers, indicator=indicator, allow_nan=True
     )
@@ -125,7 +125,7 @@ def check_training_table(
         keep_names(estimator, X)
     names = Names.of(estimator)
     terms, columns = table_terms(rows, table.columns, table.declared, rules, names.columns, names.column)
-    ask_about_identifiers(table.identifiers, names.column, level_of_caller() + 1)
+    ask_about_columns(table.doubts, names.column, level_of_caller() + 1)
     return TableRows(rows, labels, weight, terms, columns)
 
 
@@ -134,7 +134,16 @@ def check_more_of_table(
 ) -> tuple[Matrix, Labels, Array | None]:
     """More rows of a table that a model has been fitted to."""
     matrix = new_matrix(estimator, X, encoder.columns)
-    rows, labels, weight = check_training_data(estimator, matrix, y, sample_weight, reset=False, allow_nan=True)
+    if matrix is X:
+        rows, labels, weight = check_training_data(estimator, matrix, y, sample_weight, reset=False, allow_nan=True)
+    else:  # the names of the columns have been checked, and the matrix has none
+        check_n_features(estimator, matrix, reset=False)
+        _check_labels_present(y)
+        rows, labels = check_X_y(matrix, y, ensure_all_finite=False, estimator=estimator, **_OPTIONS)
+        check_label_type(labels)
+        weight, kept = _checked_weight(sample_weight, rows)
+        rows, labels = (rows, labels) if kept is None else (rows[kept], labels[kept])
+        rows = canonical(rows)
     return (
         encodable(rows, encoder, thread_count(getattr(estimator, "n_jobs", None)), Names.of(estimator)),
         labels,
@@ -364,6 +373,7 @@ def _own_rows(estimator: BaseEstimator, X: MatrixLike) -> MatrixLike:
         raise TypeError(
             f"{type(estimator).__name__} takes values, not the codes of an encoder. Read the file without encoder=."
         )
+    check_is_table(X)
     own: MatrixLike = with_own_indices(X)
     return own
 
@@ -421,6 +431,17 @@ def check_classes(estimator: BaseEstimator, y: Labels) -> tuple[Labels, Indices]
             f"{classes.tolist()[0]!r}."
         )
     return classes, number
+
+
+def check_classes_kept(y: ArrayLike, kept: Labels) -> None:
+    """Refuse weights of zero for all samples of a class: the model would not know the class."""
+    given = np.asarray(y).ravel()
+    lost = np.setdiff1d(given, kept) if given.size > kept.size else given[:0]
+    if lost.size and np.unique(kept).size > 1:
+        raise ValueError(
+            f"sample_weight: every sample of class {lost.tolist()[0]!r} has weight zero. Leave these samples out of X "
+            "and y, or give one of them a positive weight."
+        )
 
 
 def check_class_list(estimator: BaseEstimator, classes: ArrayLike) -> Labels:

@@ -103,7 +103,7 @@ def test_probabilities(folder, table, options):
     first, *lines = (folder / "out.txt").read_text().splitlines()
     assert first == "labels c0 c1 c2"
     np.testing.assert_allclose([[float(x) for x in line.split()[1:]] for line in lines], expected)
-    assert run("predict", "-b", "1", "m.kern", "table.csv", "out.csv").exit_code == 0
+    assert run("predict", "--probabilities", "m.kern", "table.csv", "out.csv").exit_code == 0
     assert (folder / "out.csv").read_text().startswith("label,probability_c0,probability_c1,probability_c2\n")
 
 

@@ -1,6 +1,9 @@
 """The command line with tables that have columns of text and gaps."""
 
+import gzip
 import json
+import subprocess
+import sys
 
 import pytest
 
@@ -88,3 +91,27 @@ def test_what_does_not_fit(tables):
     assert "Column 'city' holds text, which this estimator does not take" in refused.stderr
     refused = run("train", "train.csv", "n.kern", "--target", "y", "-p", "missing=error")
     assert "Pass -p missing='own'" in refused.stderr
+
+
+def piped(content, *arguments):
+    return subprocess.run([sys.executable, "-m", "kernline", *arguments], input=content, capture_output=True)
+
+
+@pytest.mark.parametrize("compress", [bytes, gzip.compress])
+def test_a_table_on_standard_input(tables, compress):
+    """It needs no --format: options of tables, or the first line, show that it is one."""
+    train, test = (compress((tables / name).read_bytes()) for name in ("train.csv", "test.csv"))
+    assert piped(train, "train", "-", "m.kern", "--target", "y", *RANK).returncode == 0
+    assert run("train", "train.csv", "same.kern", "--target", "y", *RANK).exit_code == 0
+    assert (tables / "m.kern").read_bytes() == (tables / "same.kern").read_bytes()
+    assert piped(test, "predict", "m.kern", "-").stdout.decode() == run("predict", "m.kern", "test.csv").stdout
+    without_target = piped(train, "train", "-", "m.kern")
+    assert without_target.returncode == 2
+    assert "Pass --target with its label column" in without_target.stderr.decode()
+
+
+def test_svmlight_on_standard_input(folder):
+    rows = b"# two, or three\n1 1:0.5\n-1\t2:1\n1 1:0.25\n-1 2:3\n"
+    for content in (rows, gzip.compress(rows)):
+        assert piped(content, "train", "-", "m.kern").returncode == 0
+        assert kernline.load("m.kern").n_features_in_ == 2

@@ -7,6 +7,7 @@ import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pytest
+import scipy.sparse as sp
 from numpy.testing import assert_array_equal
 
 from kernline.encoding import LevelTable
@@ -104,6 +105,10 @@ class TestArrays:
         assert_array_equal(column_at(table, 0, "0").values, [1.0, 2.5])
         assert texts(column_at(table, 1, "1")) == ["1", "x"]
         assert texts(column_at(table, 0, "0", parse=False)) == ["1", "2.5"]
+
+    def test_sparse_matrices_are_numbers(self):
+        for layout in ("csr", "dok", "lil", "coo"):
+            assert as_table(sp.eye_array(2, format=layout)) is None
 
     def test_nested_lists_keep_their_numbers(self):
         table = as_table([["a", 1.0], ["b", 2]])

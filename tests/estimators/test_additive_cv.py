@@ -109,6 +109,33 @@ class TestChoice:
         ranked = clone(model).set_params(scoring="roc_auc").fit(X, y)
         assert (ranked.scores_ > 0.5).all()
 
+    @pytest.mark.parametrize("n_classes", [2, 3])
+    @pytest.mark.parametrize("scoring", ["neg_log_loss", "roc_auc_ovr", "neg_brier_score"])
+    def test_scoring_by_probabilities(self, scoring, n_classes):
+        X, y = load_wine(return_X_y=True)
+        kept = y < n_classes
+        model = AdditiveSVCCV(loss="log", Cs=[0.01, 1.0], cv=3, scoring=scoring).fit(X[kept], y[kept])
+        assert np.isfinite(model.scores_).all()
+        means = model.scores_[0].mean(axis=1)
+        assert model.Cs_[means.argmax()] == model.C_
+        assert means[1] > means[0]
+
+    def test_probabilities_of_held_out_rows_are_those_of_the_model(self):
+        X, y = load_wine(return_X_y=True)
+        seen = []
+
+        def scoring(model, X, y):
+            seen.append(model.predict_proba(X))
+            return 0.0
+
+        everything = np.arange(len(y))
+        model = AdditiveSVCCV(loss="log", Cs=[1.0], cv=[(everything, everything)], tol=1e-4, scoring=scoring).fit(X, y)
+        assert_allclose(seen[0], model.predict_proba(X), atol=0.01)
+
+    def test_scoring_by_probabilities_needs_the_log_loss(self, histograms):
+        with pytest.raises(ValueError, match=r"scoring='neg_log_loss' needs probabilities.*loss='log'"):
+            AdditiveSVCCV("chi2", loss="hinge", Cs=2, cv=3, scoring="neg_log_loss").fit(*histograms)
+
     def test_a_scorer_sees_the_held_out_rows(self, histograms):
         X, y = histograms
         seen = []

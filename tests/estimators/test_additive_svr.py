@@ -205,7 +205,7 @@ def test_sample_weight_against_ridge(counts):
     X, y, gram = counts
     weight = np.random.default_rng(0).random(len(y)) + 0.1
     gamma = 1.0 / kernels.Intersection()(X).diagonal().mean()
-    model = AdditiveSVR("intersection", EXACT, gamma=gamma, tol=1e-8, max_iter=10**4).fit(X, y, weight)
+    model = AdditiveSVR("intersection", EXACT, C=1.0, gamma=gamma, tol=1e-8, max_iter=10**4).fit(X, y, weight)
     assert_allclose(model.predict(X), ridge(gram, y, 0.5, weight), atol=1e-3 * y.std())
 
 

@@ -5,9 +5,11 @@ import logging
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_digits, load_wine
+from sklearn.model_selection import KFold
 
-from kernline import AdditiveSVC, AdditiveSVR, kernels
+from kernline import AdditiveSVC, AdditiveSVCCV, AdditiveSVR, AdditiveSVRCV, kernels
 from kernline.estimators import choices
 
 FITTED = ("kernel_", "scale_", "loss_", "solver_")
@@ -112,3 +114,47 @@ def test_parameters_are_not_changed(digits):
     model = AdditiveSVC()
     before = model.get_params()
     assert model.fit(*digits).get_params() == before
+
+
+class TestWeightsOfEvidence:
+    """Where C comes from the data, only the ratios of weights count."""
+
+    @pytest.mark.parametrize("factor", [1e-30, 1e-4, 1.0 / 178, 1e4])
+    @pytest.mark.parametrize("interactions", [0, 3])
+    def test_a_factor_of_all_weights(self, factor, interactions):
+        X, y = load_wine(return_X_y=True)
+        weight = 0.5 + np.random.default_rng(0).random(y.size)
+        plain, scaled = (
+            AdditiveSVC(interactions=interactions, tol=1e-6).fit(X, y, w) for w in (weight, factor * weight)
+        )
+        np.testing.assert_allclose(scaled.predict_proba(X), plain.predict_proba(X), atol=1e-3)
+        np.testing.assert_allclose(scaled.C_, plain.C_)
+
+    @pytest.mark.parametrize("factor", [1e-4, 1e4])
+    def test_regression(self, factor):
+        X, y = load_diabetes(return_X_y=True)
+        weight = 0.5 + np.random.default_rng(0).random(y.size)
+        plain, scaled = (AdditiveSVR().fit(X, y, w) for w in (weight, factor * weight))
+        np.testing.assert_allclose(scaled.predict(X), plain.predict(X), rtol=1e-4)
+
+    def test_class_weights(self):
+        X, y = load_wine(return_X_y=True)
+        plain, scaled = (AdditiveSVC(class_weight={0: f, 1: 2.0 * f, 2: f}, tol=1e-6).fit(X, y) for f in (1.0, 1e-4))
+        np.testing.assert_allclose(scaled.predict_proba(X), plain.predict_proba(X), atol=1e-3)
+
+    @pytest.mark.parametrize("estimator", [AdditiveSVCCV(Cs=3), AdditiveSVRCV(Cs=3)])
+    def test_a_search_over_a_number_of_costs(self, estimator):
+        X, y = load_wine(return_X_y=True)
+        folds = KFold(3, shuffle=True, random_state=0)
+        weight = 0.5 + np.random.default_rng(0).random(y.size)
+        plain, scaled = (clone(estimator).set_params(cv=folds).fit(X, y, w) for w in (weight, 1e-4 * weight))
+        np.testing.assert_allclose(scaled.C_, 1e4 * plain.C_)
+        np.testing.assert_allclose(scaled.scores_, plain.scores_, atol=0.02)
+
+    def test_one_row_of_twice_the_weight_is_nearly_two_rows(self):
+        X, y = load_wine(return_X_y=True)
+        weight = np.ones(y.size)
+        weight[20] = 2.0
+        weighted = AdditiveSVC(scale="minmax", tol=1e-5).fit(X, y, weight)
+        repeated = AdditiveSVC(scale="minmax", tol=1e-5).fit(np.append(X, X[20:21], axis=0), np.append(y, y[20]))
+        np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=0.01)

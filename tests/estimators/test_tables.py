@@ -304,3 +304,137 @@ def test_rows_of_weight_zero_have_no_levels():
     weight = (frame.city != "Rome").to_numpy().astype(float)
     model = AdditiveSVC().fit(frame, y, sample_weight=weight)
     assert model.shapes_.evaluate("city", ["Rome"]) == 0.0
+
+
+class TestLargeIntegers:
+    """Levels from 2^53 on differ by less than float64 can hold."""
+
+    LEVELS = (2**53 + np.arange(4)).tolist()
+
+    def columns(self):
+        number = np.arange(80) % 4
+        levels = [self.LEVELS[k] for k in number]
+        return number, {
+            "int64": pd.Series(levels, dtype="int64"),
+            "uint64": pd.Series([2**63 + k for k in number.tolist()], dtype="uint64"),
+            "Int64": pd.Series(levels, dtype="Int64").where(np.arange(80) > 3),
+            "object": pd.Series(levels, dtype=object),
+            "category": pd.Series(pd.Categorical(levels)),
+            "negative": pd.Series([-level for level in levels]),
+        }
+
+    @pytest.mark.parametrize("kind", ["int64", "uint64", "Int64", "object", "category", "negative"])
+    def test_stay_distinct(self, kind):
+        number, columns = self.columns()
+        frame = pd.DataFrame({"id": columns[kind], "x": np.zeros(80)})
+        model = AdditiveSVC(categorical="auto" if kind == "category" else ["id"]).fit(frame, number % 2)
+        assert model.score(frame[8:], number[8:] % 2) == 1.0
+        assert model.score(frame[8:12], number[8:12] % 2) == 1.0
+
+    def test_of_an_array(self):
+        number, columns = self.columns()
+        X = columns["int64"].to_numpy()[:, None]
+        model = AdditiveSVC(categorical=[0]).fit(X, number % 2)
+        assert model.score(X, number % 2) == 1.0
+        assert model.score(X.tolist(), number % 2) == 1.0
+
+    def test_smaller_ones_are_numbers(self):
+        X = np.c_[np.arange(20) % 3, np.arange(20)]
+        model = AdditiveSVC(categorical=[0]).fit(X, np.arange(20) % 2)
+        assert model.shapes_.encoder.columns.of_text == ()
+
+
+class TestWhatIsNoTable:
+    @pytest.mark.parametrize(
+        ("convert", "message"),
+        [
+            (lambda frame: frame.iloc[0], r"X is a Series\. Pass X.to_frame\(\) if it is a column, X.to_frame\(\).T"),
+            (lambda frame: frame["age"], "X is a Series"),
+            (
+                lambda frame: frame.iloc[0].to_dict(),
+                r"X is a dict\. Pass pandas.DataFrame\(X\), or pandas.DataFrame\(\[",
+            ),
+            (lambda frame: frame.to_dict("records"), r"X is a list of dicts\. Pass pandas.DataFrame\(X\)"),
+            (lambda frame: frame.to_records(index=False), "X is a structured array"),
+            (lambda frame: frame.iloc[0].tolist(), "Expected 2D array, got 1D array"),
+            (lambda frame: 3, "Expected 2D array"),
+        ],
+        ids=["row", "column", "dict", "records", "structured", "list", "scalar"],
+    )
+    def test_is_refused(self, model, convert, message):
+        frame, y = people()
+        with pytest.raises(ValueError, match=message):
+            model.predict(convert(frame))
+        with pytest.raises(ValueError, match="Expected 2D"):
+            AdditiveSVC().fit(convert(frame), y)
+
+    def test_the_advice_works(self, model):
+        frame, _ = people()
+        expected = model.decision_function(frame[:3])
+        assert_allclose(model.decision_function(frame.iloc[0].to_frame().T), expected[:1])
+        assert_allclose(model.decision_function(pd.DataFrame([frame.iloc[1].to_dict()])), expected[1:2])
+        assert_allclose(model.decision_function(pd.DataFrame(frame[:3].to_dict("records"))), expected)
+
+    @pytest.mark.parametrize("estimator", [AdditiveSVC(), AdditiveSVR(), NystromSVC(), BudgetedSVC()])
+    def test_dates(self, estimator):
+        days = np.arange("2020-01-01", "2020-01-05", dtype="datetime64[D]")[:, None]
+        for X in (days, days - days[0]):
+            with pytest.raises(TypeError, match=r"Array X holds dates or times.*days since a first date"):
+                clone(estimator).fit(X, [0, 1, 0, 1])
+        with pytest.raises(TypeError, match="Column 'day' holds dates or times"):
+            clone(estimator).fit(pd.DataFrame({"x": np.arange(4), "day": days[:, 0]}), [0, 1, 0, 1])
+        fitted = clone(estimator).fit(np.arange(4.0)[:, None], [0, 1, 0, 1])
+        with pytest.raises(TypeError, match="Array X holds dates or times"):
+            fitted.predict(days)
+
+
+class TestNumbersAsText:
+    def frame(self, write):
+        values = np.random.default_rng(0).normal(size=200)
+        return pd.DataFrame({"size": [write(value) for value in values]}), values > 0.0
+
+    @pytest.mark.parametrize(
+        ("write", "message"),
+        [
+            (lambda value: f"{value:.4f}", "'size' holds numbers as text, such as .* in 199 different texts"),
+            (lambda value: f"{value:.4f}".replace(".", ","), "'size' holds numbers with decimal commas, such as"),
+            (lambda value: f"{value:.4f}" if value < 2.0 else "oops", "'size' is text because of 'oops'"),
+        ],
+    )
+    def test_are_asked_about(self, write, message):
+        frame, y = self.frame(write)
+        with pytest.warns(UserWarning, match=message) as found:
+            AdditiveSVC().fit(frame, y)
+        assert len(found) == 1
+
+    def test_codes_are_not(self):
+        frame, y = self.frame(lambda value: f"0{int(1000 * abs(value)) % 70:02}")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            AdditiveSVC().fit(frame, y)
+
+
+def test_intervals_are_levels():
+    values = np.random.default_rng(0).normal(size=200)
+    frame = pd.DataFrame(
+        {"bin": pd.cut(values, [-9, -1, 0, 1, 9]), "other": pd.Series(pd.cut(values, 3)).astype(object)}
+    )
+    model = AdditiveSVC().fit(frame, values > 0.0)
+    assert model.score(frame, values > 0.0) == 1.0
+    assert model.shapes_.encoder.columns.names(0) == ["(-9, -1]", "(-1, 0]", "(0, 1]", "(1, 9]"]
+
+
+def test_batches_of_a_frame_give_no_warning():
+    frame, y = people()
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = AdditiveSVC(loss="log").partial_fit(frame, y, classes=np.unique(y)).partial_fit(frame[:50], y[:50])
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.partial_fit(frame.rename(columns={"age": "years"}), y)
+
+
+@pytest.mark.parametrize("estimator", [AdditiveSVC(), AdditiveSVC("chi2"), NystromSVC(), BudgetedSVC()])
+def test_a_class_of_weight_zero_is_refused(estimator):
+    X, y = np.random.default_rng(0).random((90, 3)), np.arange(90) % 3
+    with pytest.raises(ValueError, match="every sample of class 2 has weight zero"):
+        clone(estimator).fit(X, y, sample_weight=(y < 2).astype(float))

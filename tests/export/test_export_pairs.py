@@ -26,7 +26,10 @@ def classifier(n_classes, **params):
 
 
 def rows():
-    return np.concatenate([new_rows(), paired()[0]])
+    """Rows with gaps also in columns that had none in training."""
+    X, gaps = paired()[0], paired(seed=2)[0]
+    gaps[::3, 1], gaps[::4, 3] = np.nan, np.nan
+    return np.concatenate([new_rows(), X, gaps])
 
 
 @pytest.mark.parametrize("input_type", ["float64", "float32"])
@@ -109,11 +112,15 @@ def place_of(axis, x):
     return axis["places"][axis["points"].index(x)] if x in axis["points"] else axis["size"]
 
 
-def pair_score(pair, row, names):
+def value_of(feature, x):
+    return feature.get("gap", x) if np.isnan(x) else x
+
+
+def pair_score(pair, row, names, features):
     """What a table of JSON adds for a row."""
     corners = []
     for axis, name in zip(pair["axes"], pair["features"], strict=True):
-        place = place_of(axis, row[names.index(name)])
+        place = place_of(axis, value_of(features[names.index(name)], row[names.index(name)]))
         low = min(int(place), axis["size"] - 1)
         corners.append([(low, 1.0 - (place - low)), (low + 1, place - low)])
     return np.array(
@@ -132,18 +139,18 @@ def term_score(term, x):
 
 @N_CLASSES
 def test_json_alone_gives_the_scores(n_classes, tmp_path):
-    model, X = classifier(n_classes), new_rows()
+    model, X = classifier(n_classes), rows()[::7]
     kernline.export.to_json(model, tmp_path / "curves.json")
     curves = json.loads((tmp_path / "curves.json").read_text())
     names = [feature["name"] for feature in curves["features"]]
     sums = np.tile(curves["intercepts"], (len(X), 1))
     for i, row in enumerate(X.tolist()):
         for feature, x in zip(curves["features"], row, strict=True):
-            x = feature.get("gap", x) if np.isnan(x) else x
+            x = value_of(feature, x)
             if feature["values"] and not np.isnan(x):
                 sums[i] += score_of(curves, feature, x)
         sums[i] += sum(term_score(term, row[names.index(term["features"][0])]) for term in curves["terms"])
-        sums[i] += sum(pair_score(pair, row, names) for pair in curves["pairs"])
+        sums[i] += sum(pair_score(pair, row, names, curves["features"]) for pair in curves["pairs"])
     assert_close(sums, model.decision_function(X).reshape(len(X), -1))
 
 

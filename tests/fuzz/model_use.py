@@ -33,7 +33,14 @@ def takes_dense_rows(model: Any) -> bool:
     """scikit-learn refuses sparse rows by a TypeError."""
     if hasattr(model, "steps"):
         return any(takes_dense_rows(step) for _, step in model.steps)
-    return type(model).__name__ == "MinMaxScaler"
+    return type(model).__name__ == "MinMaxScaler" or has_encoders(model)
+
+
+def has_encoders(model: Any) -> bool:
+    """Whether a step is an encoder of scikit-learn, or may contain one."""
+    if hasattr(model, "steps"):
+        return any(has_encoders(step) for _, step in model.steps)
+    return type(model).__name__ in ("ColumnTransformer", "OneHotEncoder", "OrdinalEncoder")
 
 
 def use(model: Any) -> None:
@@ -43,7 +50,8 @@ def use(model: Any) -> None:
         return
     for X, method in itertools.product(rows(n_features), METHODS):
         if hasattr(model, method) and not (sp.issparse(X) and takes_dense_rows(model)):
-            with contextlib.suppress(ValueError):
+            # scikit-learn's encoders of text raise TypeError for numbers.
+            with contextlib.suppress(ValueError, TypeError if has_encoders(model) else ValueError):
                 assert getattr(model, method)(X).shape[0] == 3
     if isinstance(getattr(model, "random_state", None), np.random.RandomState):
         model.random_state.randint(2, size=700)

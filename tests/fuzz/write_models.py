@@ -4,8 +4,17 @@ from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, Normalizer, StandardScaler
+from sklearn.preprocessing import (
+    MaxAbsScaler,
+    MinMaxScaler,
+    Normalizer,
+    OneHotEncoder,
+    OrdinalEncoder,
+    StandardScaler,
+)
 
 import kernline
 from kernline import (
@@ -47,6 +56,17 @@ MODELS = {
     "additive_map": AdditiveKernelMap("js", "hats", n_components=2),
     "terms": AdditiveSVC("chi2", FEW),
     "table": AdditiveSVC("intersection", FEW, scale="rank"),
+    "steps": make_pipeline(
+        ColumnTransformer(
+            [
+                ("number", SimpleImputer(), [0]),
+                ("levels", OneHotEncoder(min_frequency=3, handle_unknown="infrequent_if_exist"), [1]),
+                ("codes", OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1), [1]),
+            ],
+            remainder="passthrough",
+        ),
+        AdditiveSVC("intersection", FEW, scale="rank", loss="hinge"),
+    ),
     "pipeline": make_pipeline(
         MaxAbsScaler(),
         Normalizer("l1"),

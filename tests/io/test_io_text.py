@@ -8,6 +8,7 @@ import pytest
 
 from kernline import AdditiveSVC
 from kernline.io import LevelTable, read, write
+from kernline.io.formats import looks_delimited
 
 pytest.importorskip("pyarrow", reason="tables need pyarrow")
 
@@ -144,3 +145,29 @@ def test_straight_into_codes(tmp_path, name):
     numbers = AdditiveSVC().fit(np.abs(rng.standard_normal((20, 2))), np.arange(20) % 2)
     with pytest.raises(ValueError, match="column 'b' holds text, and the encoder was fitted on numbers"):
         read(tmp_path / name, encoder=numbers.shapes_.encoder)
+
+
+@pytest.mark.parametrize(
+    ("start", "is_table"),
+    [
+        (b"a,b\n1,2\n", True),
+        (b"a;b", True),
+        (b"1\t2\t3\n", True),
+        (b"\n# a comment, with a comma\n1|2\n", True),
+        (b"x,12:30\n", True),
+        (b"1 1:0.5, 2:3\n", False),
+        (b"1 1:0.5\t2:3\n", False),
+        (b"spam\t7:1\n", False),
+        (b"1 qid:3 1:2 # a, b\n", False),
+        (b"3\n", False),
+        (b"", False),
+    ],
+)
+def test_the_first_line_shows_a_table(start, is_table):
+    assert looks_delimited(start) == is_table
+
+
+def test_another_delimiter_is_suggested():
+    with pytest.raises(ValueError, match="no column 'y'") as found:
+        csv("a;b,c;y\n1;2,5;u\n", target="y")
+    assert found.value.__notes__ == ["Line 1 contains ';'. Pass delimiter= if it separates fields."]

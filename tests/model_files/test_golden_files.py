@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import kernline
-from kernline.model_files.tree import ESTIMATORS
+from kernline.model_files.stored_classes import ESTIMATORS
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 FILES = sorted(GOLDEN.glob("*.kern"))

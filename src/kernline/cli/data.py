@@ -58,7 +58,8 @@ class Reading:
             raise UsageError(f"{source} is a table. Pass --target with its label column.")
         data = self.rows(source, model, labels=True)
         if data.y is None:
-            raise ValueError(f"{source} has no labels.")
+            hint = " Pass --target with its label column." if data.zero_based is None else ""
+            raise ValueError(f"{source} has no labels.{hint}")
         return cast("LabelledRows", data)
 
     def rows(self, source: str, model: Model | None = None, *, labels: bool = False) -> Rows:
@@ -89,7 +90,7 @@ class Reading:
             target = None  # a table without labels may have a feature column at this number
         return io.read(
             source,
-            format=options.format,
+            format=self._format(source),
             target=target,
             target_required=labels or options.target is not None,
             columns=columns,
@@ -115,7 +116,22 @@ class Reading:
         """The format of a file; "" for a named data set."""
         from .. import io
 
-        return "" if source.startswith("@") else io.format_of(source, self.options.format, self.options.delimiter)
+        return "" if source.startswith("@") else io.format_of(source, self._format(source), self.options.delimiter)
+
+    def _format(self, source: str) -> str:
+        """The format given, or CSV if options or the first line show a table and the file name shows nothing."""
+        from ..io.formats import DEFAULT_DELIMITED, looks_delimited, shows_format
+        from ..io.streams import first_bytes
+
+        options = self.options
+        if options.format != "auto" or shows_format(source):
+            return options.format
+        of_tables = (options.target, options.columns, options.categorical, options.header)
+        is_table = any(given is not None for given in of_tables)
+        is_sparse = options.multilabel or options.zero_based is not None
+        if is_table or (not is_sparse and looks_delimited(first_bytes(source))):
+            return DEFAULT_DELIMITED
+        return options.format
 
     def _is_table(self, source: str) -> bool:
         from .. import io

@@ -42,6 +42,7 @@ def predict(
             "-b", "--probability", min=0, max=1, help="1: write the probability of each class after the labels."
         ),
     ] = 0,
+    probabilities: Annotated[bool, typer.Option("--probabilities", help="The same as -b 1.")] = False,
     *,
     reading: opt.ForModel,
     out: Output,
@@ -58,8 +59,11 @@ def predict(
     """
     with out.working():
         path = _output_path(result, output)
+        probability = probability or int(probabilities)
         if scores and probability:
-            raise UsageError("--scores and -b 1 both write numbers after the labels. Pass one of them.")
+            raise UsageError(
+                "--scores and -b 1 (--probabilities) both write numbers after the labels. Pass one of them."
+            )
         model, data = model_and_data(model, data)
         if path is not None:
             check_not_input(path, model, data)

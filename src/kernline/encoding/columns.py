@@ -14,13 +14,14 @@ from typing import Any, Literal, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from ..array_types import Array, Labels, Numbers
-from .frames import Coded, Column, as_table, column_at, number_of, text_of
+from ..array_types import Array, Labels, Numbers, is_sparse
+from .frames import INEXACT, Coded, Column, as_table, column_at, number_of, text_of
+from .level_table import LevelTable
 
 # What NaN counts as in a number that was never missing in training.
 Gaps = Literal["error", "zero", "middle"]
-# A column of text with at least this many values, all distinct, is probably an identifier.
-_IDENTIFIER_ROWS = 50
+# From so many texts on, it is asked whether a column is an identifier, or should be numbers.
+_MANY_TEXTS = 50
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,9 +51,14 @@ class Columns:
         readers = dict(zip(self.of_text, self.levels, strict=True))
         if not hasattr(table, "columns"):
             table = np.asarray(table.toarray() if hasattr(table, "toarray") else table)
+        if len(table.shape) != 2:
+            raise ValueError(
+                f"Expected 2D array, got {len(table.shape)}D array instead. Pass a table with the columns of the fit; "
+                "one row is X.reshape(1, -1), or a data frame of one row."
+            )
         name, found = naming(table), []
         for j in range(table.shape[1]):
-            values = column_at(table, j, name(j), parse=j not in readers).values
+            values = column_at(table, j, name(j), parse=j not in readers, exact=j in readers).values
             found.append(_level_numbers(values, readers[j], name(j)) if j in readers else _numbers(values, name(j)))
         return stacked(found, table.shape[0])
 
@@ -84,36 +90,39 @@ class Columns:
 class TrainingTable(NamedTuple):
     """A table as `fit` uses it: a matrix, and what its columns hold.
 
-    `declared` are the columns whose types or texts make them categories, `identifiers` those in which every row has a
-    text of its own.
+    `declared` are the columns whose types or texts make them categories, `doubts` why columns of text may be a mistake.
     """
 
     matrix: Any
     columns: Columns
     declared: list[int]
-    identifiers: list[int]
+    doubts: dict[int, str]
 
 
-def read_training(X: Any) -> TrainingTable:
-    """The table to fit to; X itself if it is numbers."""
+def read_training(X: Any, categorical: object = "auto") -> TrainingTable:
+    """The table to fit to; X itself if it is numbers. `categorical` is as for `chosen_columns`."""
     table: Any = as_table(X)
+    exact = _named_categories(X, categorical)
+    if table is None and _has_large_integers(X, exact):
+        table = X
     if table is None:
-        return TrainingTable(X, Columns(), [], [])
+        return TrainingTable(X, Columns(), [], {})
     name = naming(table)
     found: list[Numbers] = []
     texts: dict[int, Labels] = {}
     declared: list[int] = []
-    identifiers: list[int] = []
+    doubts: dict[int, str] = {}
     for j in range(table.shape[1]):
-        column = column_at(table, j, name(j))
+        column = column_at(table, j, name(j), exact=j in exact)
         if isinstance(column.values, Coded):
             texts[j] = np.array(column.values.texts, dtype=object)
-            identifiers += [j] if _is_identifier(column.values) else []
+            doubt = _doubt(column.values)
+            doubts |= {} if doubt is None else {j: doubt}
         if column.is_category or j in texts:
             declared.append(j)
         found.append(_as_numbers(column))
     columns = Columns(tuple(texts), tuple(texts.values()))
-    return TrainingTable(stacked(found, table.shape[0]), columns, declared, identifiers)
+    return TrainingTable(stacked(found, table.shape[0]), columns, declared, doubts)
 
 
 def naming(table: Any) -> Callable[[int], str]:
@@ -150,6 +159,23 @@ def chosen_columns(categorical: object, declared: Sequence[int], names: Labels |
             raise ValueError(f"categorical: there is no column {outside[0]}. There are {n_features}, numbered from 0.")
         return np.unique(wanted).tolist()
     return _places(wanted.tolist(), names)
+
+
+def _named_categories(X: Any, categorical: object) -> list[int]:
+    """The columns of an array or a data frame that a list or a mask makes categories."""
+    if isinstance(categorical, str) or isinstance(X, LevelTable) or len(getattr(X, "shape", ())) != 2:
+        return []
+    names = getattr(X, "column_names", getattr(X, "columns", None))
+    return chosen_columns(categorical, [], None if names is None else np.array(list(names), dtype=object), X.shape[1])
+
+
+def _has_large_integers(X: Any, columns: Sequence[int]) -> bool:
+    """Whether one of these columns of numbers holds integers that float64 may round."""
+    if is_sparse(X):
+        return False
+    values = [column_at(X, j, str(j)).values for j in columns]
+    wide = [one for one in values if isinstance(one, np.ndarray) and one.dtype.itemsize == 8]
+    return any(((one >= INEXACT) | (one <= -INEXACT)).any() for one in wide)
 
 
 def _places(wanted: list[object], names: Labels | None) -> list[int]:
@@ -213,6 +239,19 @@ def _numbers(values: Numbers | Coded, place: str) -> Numbers:
     return np.array([*numbers, np.nan], dtype=np.float64)[values.codes]
 
 
-def _is_identifier(column: Coded) -> bool:
-    """Whether every row has a text of its own."""
-    return _IDENTIFIER_ROWS <= len(column.texts) == int(np.count_nonzero(column.codes >= 0))
+def _doubt(column: Coded) -> str | None:
+    """Why a column of many texts may be a mistake: numbers that were read as text, or an identifier."""
+    n_texts = len(column.texts)
+    if n_texts < _MANY_TEXTS:
+        return None
+    others = [text for text in column.texts if number_of(text) is None]
+    advice = "Each is a category of its own; for a curve, convert the column to numbers."
+    if sum(number_of(text.replace(",", ".", 1)) is not None for text in others) > 0.9 * n_texts:
+        return f"holds numbers with decimal commas, such as {others[0]!r:.50}, in {n_texts:,} different texts. {advice}"
+    if 0 < len(others) < 0.1 * n_texts:
+        return f"is text because of {others[0]!r:.50}; other values are numbers, {n_texts:,} in all. {advice}"
+    if not others and any("." in text for text in column.texts):
+        return f"holds numbers as text, such as {column.texts[0]!r:.50}, in {n_texts:,} different texts. {advice}"
+    if n_texts == int(np.count_nonzero(column.codes >= 0)):
+        return "has a different text in every row, so nothing can be learnt from it. Is it an identifier? Leave it out."
+    return None

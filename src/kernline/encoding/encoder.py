@@ -229,6 +229,12 @@ class Encoder:
         number = self.number(j)
         return float(number.values_at(np.array([0.5]))[0]) if number and self.columns.gaps == "middle" else 0.0
 
+    def filled(self, columns: Sequence[int], rows: Array) -> Array:
+        """Values of these columns, (n_rows, n_columns), where NaN is replaced in numbers without a weight for it."""
+        weighted = self.nan_columns
+        fills = [self.value_of_gap(j) if self.is_number[j] and j not in weighted else np.nan for j in columns]
+        return np.where(np.isnan(rows), fills, rows)
+
     def column(self, j: int) -> Encoder:
         """Return the encoder of the number in column j alone."""
         here = slice(j, j + 1)

@@ -6,10 +6,10 @@ None of these libraries is imported. Missing are None, NaN, NaT, pandas.NA and t
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import date, time, timedelta
 from decimal import Decimal
-from numbers import Real
+from numbers import Integral, Real
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -17,9 +17,11 @@ import numpy as np
 from ..array_types import Array, Indices, Numbers, is_sparse
 from .level_table import LevelTable
 
-# Kinds of NumPy types that are numbers, and those that can hold text.
-_NUMBER_KINDS, _TEXT_KINDS = "biuf", "OUST"
+# Kinds of NumPy types that are numbers, those that can hold text, and those that are dates and times.
+_NUMBER_KINDS, _TEXT_KINDS, _DATE_KINDS = "biuf", "OUST", "mM"
 _REAL = (Real, np.bool_, Decimal)
+# From here on, float64 does not hold every integer.
+INEXACT = 1 << 53
 _DATES = (date, time, timedelta, np.datetime64, np.timedelta64)
 
 T = TypeVar("T")
@@ -48,6 +50,7 @@ def as_table(X: object) -> object | None:
     """X if its columns must be read one by one, nested lists with text as an array of objects; None if X is numbers."""
     if isinstance(X, LevelTable):
         return X
+    check_is_table(X)
     if is_frame(X):
         dtypes = getattr(X, "dtypes", None)
         return None if dtypes is not None and all(map(_is_number_type, dtypes)) else X
@@ -56,10 +59,34 @@ def as_table(X: object) -> object | None:
     return X if isinstance(X, np.ndarray) and X.ndim == 2 and X.dtype.kind in _TEXT_KINDS else None
 
 
-def column_at(table: Any, j: int, name: str, *, parse: bool = True) -> Column:
+def check_is_table(X: Any) -> None:
+    """Refuse records, a single row or column of a frame, and dates, which NumPy would read as something else."""
+    what = ""
+    if is_sparse(X):  # some matrices are dicts
+        return
+    if isinstance(X, Mapping):
+        what = "a dict. Pass pandas.DataFrame(X), or pandas.DataFrame([X]) if it is one row."
+    elif isinstance(X, list | tuple) and X and isinstance(X[0], Mapping):
+        what = f"a {type(X).__name__} of dicts. Pass pandas.DataFrame(X)."
+    elif isinstance(X, np.ndarray) and X.dtype.names is not None:
+        what = "a structured array. Pass pandas.DataFrame(X)."
+    elif hasattr(X, "to_frame") and not hasattr(X, "columns"):
+        what = f"a {type(X).__name__}. Pass X.to_frame() if it is a column, X.to_frame().T if it is a row of a frame."
+    elif isinstance(X, np.ndarray) and X.dtype.kind in _DATE_KINDS:
+        raise TypeError(_unknown("X", list(X.ravel()[:1]), what="Array"))
+    if what:
+        raise ValueError(f"Expected 2D array or data frame: X is {what}")
+    names = list(getattr(X, "columns", ()))
+    for name, dtype in zip(names, getattr(X, "dtypes", ()), strict=False):
+        if getattr(dtype, "kind", "?") in _DATE_KINDS:
+            raise TypeError(_unknown(repr(str(name)), list(np.asarray(X[name]).ravel()[:1])))
+
+
+def column_at(table: Any, j: int, name: str, *, parse: bool = True, exact: bool = False) -> Column:
     """Column j of what `as_table` returned; `name` is for messages.
 
-    With `parse`, a column of an array whose texts are all numbers is these numbers: arrays have no type by column.
+    With `parse`, a column of an array whose texts are all numbers is these numbers: arrays have no type by column. With
+    `exact`, integers that float64 does not hold become texts, so that they stay distinct.
     """
     if isinstance(table, LevelTable):
         texts = table.levels.get(j)
@@ -67,11 +94,11 @@ def column_at(table: Any, j: int, name: str, *, parse: bool = True) -> Column:
             Column(table.values[:, j]) if texts is None else Column(_coded(*_used(table.codes(j), list(texts))), True)
         )
     if isinstance(table, np.ndarray):
-        column = _read(table[:, j], name)
-        return _parsed(column) if parse and isinstance(column.values, Coded) else column
+        column = _read(table[:, j], name, exact=exact)
+        return _parsed(column, exact=exact) if parse and isinstance(column.values, Coded) else column
     if hasattr(table, "iloc"):  # names may occur twice
-        return _read(table.iloc[:, j], name)
-    return _read(table[list(getattr(table, "column_names", table.columns))[j]], name)
+        return _read(table.iloc[:, j], name, exact=exact)
+    return _read(table[list(getattr(table, "column_names", table.columns))[j]], name, exact=exact)
 
 
 def number_of(text: str) -> float | None:
@@ -105,23 +132,24 @@ def _array_of_lists(rows: Sequence[object]) -> object:
         return rows  # scikit-learn words the error
 
 
-def _read(column: Any, name: str) -> Column:
+def _read(column: Any, name: str, *, exact: bool = False) -> Column:
     """A column of a frame, or of an array."""
     dtype = getattr(column, "dtype", None)
     if hasattr(column, "cat") and str(dtype) == "category":
         codes, levels = column.cat.codes.to_numpy().astype(np.int64), column.cat.categories.tolist()
-        return Column(_values(*_used(codes, levels), name, in_order=True), is_category=True)
+        return Column(_values(*_used(codes, levels), name, in_order=True, exact=True), is_category=True)
     declared = str(dtype).startswith(("Categorical", "Enum"))  # of polars
     if not hasattr(dtype, "kind"):
         if str(getattr(column, "type", "")).startswith("dictionary"):  # of pyarrow
             column, declared = column.cast(column.type.value_type), True
         column = column.to_numpy() if hasattr(column, "to_numpy") else np.asarray(column, dtype=object)
     kind = column.dtype.kind
-    if kind in _NUMBER_KINDS:
+    exact = exact or declared
+    if kind in _NUMBER_KINDS and not (exact and kind in "iu" and column.dtype.itemsize == 8):
         return Column(_numbers(column), declared)
-    if kind not in _TEXT_KINDS:
+    if kind not in _TEXT_KINDS + _NUMBER_KINDS:
         raise TypeError(_unknown(name, np.asarray(column).ravel()[:1].tolist()))
-    return Column(_values(*_factorised(column, name), name), declared)
+    return Column(_values(*_factorised(column, name), name, exact=exact), declared)
 
 
 def _used(codes: Indices, levels: list[T]) -> tuple[Indices, list[T]]:
@@ -158,9 +186,17 @@ def is_missing(value: object) -> bool:
     return value is None or type(value).__name__ == "NAType" or bool(value != value)
 
 
-def _values(codes: Indices, values: list[object], name: str, *, in_order: bool = False) -> Array | Coded:
-    """Numbers if all values are numbers or empty, and there are any; else texts, sorted unless they are in order."""
-    if values and all(isinstance(value, _REAL) or value == "" for value in values):
+def _values(
+    codes: Indices, values: list[object], name: str, *, in_order: bool = False, exact: bool = False
+) -> Array | Coded:
+    """Numbers if all values are numbers or empty, and there are any; else texts, sorted unless they are in order.
+
+    With `exact`, integers from 2^53 on make a column one of texts.
+    """
+    are_numbers = bool(values) and all(isinstance(value, _REAL) or value == "" for value in values)
+    if are_numbers and not (
+        exact and any(isinstance(value, Integral) and abs(int(value)) >= INEXACT for value in values)
+    ):
         numbers = [float(value) if value != "" else np.nan for value in values]  # type: ignore[arg-type]
         return np.array([*numbers, np.nan])[codes]
     return _coded(codes, [_text(value, name) for value in values], in_order=in_order)
@@ -181,29 +217,32 @@ def _text(value: object, name: str) -> str:
         return value.decode(errors="replace")
     if isinstance(value, bool | np.bool_):
         return str(bool(value))
+    if isinstance(value, Integral):
+        return str(int(value))
     if isinstance(value, _REAL):
         return text_of(float(value))
+    if type(value).__name__ == "Interval":  # of pandas.cut
+        return str(value)
     raise TypeError(_unknown(name, [value]))
 
 
-def _unknown(name: str, values: Sequence[object]) -> str:
+def _unknown(name: str, values: Sequence[object], what: str = "Column") -> str:
     """Why a column cannot be used."""
     value = values[0] if values else None
     if isinstance(value, _DATES) or hasattr(value, "isoformat"):
         return (
-            f"Column {name} holds dates or times ({value!s:.40}). Convert it to numbers, such as the year and the day "
-            "of the week, or to text."
+            f"{what} {name} holds dates or times ({value!s:.40}). Convert it to numbers, such as days since a first "
+            "date, the year, or the day of the week; or to text."
         )
     return f"Column {name} holds a {type(value).__name__}: the argument must be a string or a number in every cell."
 
 
-def _parsed(column: Column) -> Column:
-    """The column as numbers, if all its texts are."""
+def _parsed(column: Column, *, exact: bool) -> Column:
+    """The column as numbers, if all its texts are; with `exact`, if none is too large to be."""
     coded = column.values
     assert isinstance(coded, Coded)
     numbers = [number_of(text) for text in coded.texts]
-    return (
-        column
-        if not numbers or None in numbers
-        else Column(np.array([*numbers, np.nan], dtype=np.float64)[coded.codes])
-    )
+    if not numbers or None in numbers:
+        return column
+    values = np.array([*numbers, np.nan], dtype=np.float64)
+    return column if exact and (np.abs(values) >= INEXACT).any() else Column(values[coded.codes])

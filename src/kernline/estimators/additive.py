@@ -15,7 +15,6 @@ from .. import kernels, tables
 from ..array_types import Array, Labels, Matrix, MatrixLike
 from ..class_signs import ClassWeight
 from ..encoding import EncodedData, Scale
-from ..joint_losses import probabilities
 from ..randomness import RandomState
 from ..sklearn_compat import Constraints, Interval, StrOptions, Tags, fit_context
 from ..solvers import DualCD, JointCD
@@ -29,7 +28,7 @@ from .labelled import AnyLabelled, labelled_table
 from .multi_class import check_multi_class, has_several_classes
 from .multilabel import MultiLabelled, is_indicator, multilabelled
 from .one_vs_rest import OneAgainstRest
-from .probabilities import probabilities_of_log_loss
+from .probabilities import class_probabilities, probabilities_of_log_loss
 from .progress import FitProgress, runs_callbacks
 from .solving import Solutions, solve_jointly
 from .streaming import has_partial_fit, next_batch
@@ -61,7 +60,8 @@ class AdditiveSVC(OneAgainstRest[Matrix | EncodedData], AdditiveBase):
         needs none.
     C : float or "auto", default="auto"
         Cost of an error; smaller is smoother. "auto" finds a weight for each column with the log loss, by maximum
-        evidence, on one fit: there is no cross-validation (solvers/evidence.py). Otherwise it is 1, and 10 for ranks.
+        evidence, on one fit: there is no cross-validation (solvers/evidence.py). `sample_weight` then counts relative
+        to its mean. Otherwise it is 1, and 10 for ranks.
     gamma : "scale" or float, default="scale"
         Factor of the kernel. "scale" makes the mean of K(x_i, x_i) one, so that C = 1 is a fair start on pixels, counts
         and fractions; 1.0 is the kernel as defined.
@@ -283,12 +283,7 @@ class AdditiveSVC(OneAgainstRest[Matrix | EncodedData], AdditiveBase):
         scores = self._scores(self._check_new(X))
         if getattr(self, "multilabel_", False):
             return expit(scores)
-        if scores.shape[1] == 1:
-            return probabilities(np.concatenate([np.zeros_like(scores), scores], axis=1))
-        if self.solver_ == "joint":
-            return probabilities(scores)
-        each = expit(scores)  # one class against the rest
-        return each / each.sum(axis=1, keepdims=True)
+        return class_probabilities(scores, "softmax" if self.solver_ == "joint" else "each")
 
     @probabilities_of_log_loss
     def predict_log_proba(self, X: MatrixLike | EncodedData) -> Array:

@@ -198,7 +198,8 @@ class AdditiveBase(Solved[Matrix | EncodedData]):
 
     def _may_be_smooth(self, data: AnyTrainingData) -> bool:
         """Whether the tables and the solver leave it to the solver of smooth losses; the loss decides then."""
-        has_primal = self.approximation == "hats" or self._kernels()[0] == "linear"
+        has_hats = self.approximation == "hats" or isinstance(self.approximation, tables.Hats)
+        has_primal = has_hats or self._kernels()[0] == "linear"
         return has_primal and self.solver == "auto"
 
     def _is_smooth(self, choice: Choice, data: AnyTrainingData) -> bool:
@@ -206,9 +207,9 @@ class AdditiveBase(Solved[Matrix | EncodedData]):
         is_smooth = self._may_be_smooth(data) and choice.loss in JOINT_LOSSES
         if not is_smooth and not is_none(self._interactions()):
             raise ValueError(
-                f"interactions={self._interactions()!r:.50} needs loss in {JOINT_LOSSES}, approximation='hats' and "
-                f"solver='auto'; got loss={choice.loss!r}, approximation={self.approximation!r}, "
-                f"solver={self.solver!r}."
+                f"interactions={self._interactions()!r:.50} needs loss in {JOINT_LOSSES}, approximation='hats' (or a "
+                "tables.Hats object), solver='auto' and, for several classes, multi_class='auto'; got "
+                f"loss={choice.loss!r}, approximation={self.approximation!r}, solver={self.solver!r}."
             )
         return is_smooth
 
@@ -216,6 +217,7 @@ class AdditiveBase(Solved[Matrix | EncodedData]):
         progress = FitProgress(self, [self._name_of_all(data)], self.max_iter, int(self.verbose))
         watch = progress.problem(0)
         by_evidence = choice.C is None
+        data = data.with_mean_weight_one() if by_evidence else data
         C = data.first_cost if choice.C is None else choice.C
         loss = data.joint_loss(costs(C, data.weights))
         settings = JointSettings(
@@ -227,7 +229,7 @@ class AdditiveBase(Solved[Matrix | EncodedData]):
             prior_scale=C if data.is_classification else 1.0,
             has_intercept=self.fit_intercept,
             interactions=checked_interactions(self._interactions(), validation.Names.of(self), rows),
-            recost=None if data.is_classification else data.recosted,
+            recost=data.recost,
         )
         model = fit_jointly(rows, loss, settings, watch)
         results = solve_results(model)

@@ -39,13 +39,14 @@ class AdditiveSVCCV(AdditiveSearch, AdditiveSVC):
         As for AdditiveSVC. Of a list, the best is chosen.
     approximation : str or a tables object, default="hats"
     Cs : int or increasing array of float, default=10
-        So many values from 0.01 to 100, evenly spread by their logarithms (1.0 for one), or the values.
+        So many values from 0.01 to 100, evenly spread by their logarithms (1.0 for one), divided by the mean of
+        `sample_weight`; or the values.
     cv : int, splitter or iterable of (train, test) rows, default=5
         An integer is the number of stratified folds, in the order of the rows, as in scikit-learn.
     scoring : str, callable or None, default=None
         None is accuracy, weighted by `sample_weight`. A name is one of scikit-learn's scorers, given the weights too; a
-        callable is called as scoring(model, X, y) for the held-out rows, and may ask the model for `predict` and
-        `decision_function` of all of these.
+        callable is called as scoring(model, X, y) for the held-out rows, and may ask the model for `predict`,
+        `decision_function` and, with loss="log", `predict_proba` of all of these.
     gamma, p, loss, scale, fit_intercept, intercept_scaling, tol, max_iter, solver, categorical, missing, class_weight :
         as for AdditiveSVC
     multi_class : {"auto", "ovr", "crammer-singer"}, default="auto"

@@ -55,6 +55,8 @@ class AdditiveSearch(AdditiveBase):
     ) -> None:
         """Choose among these C and kernels, solve all problems with the best, and keep their curves."""
         Cs, asked_for = grid
+        if isinstance(self.Cs, Integral) and data.weight is not None:
+            Cs = Cs / data.weight.mean()  # the weights are factors of C, in any unit
         choices = [self._choice_apart(data, 1.0, kernel) for kernel in asked_for]
         search = Search(data, y, sample_weight, Cs, self.cv, self.scoring, joint=self._is_joint(data))
         seed, n_threads = seed_from(random_of(self.random_state)), thread_count(self.n_jobs)

@@ -33,7 +33,8 @@ class AdditiveSVR(RegressorMixin, AdditiveBase):
     C : float or "auto", default="auto"
         Cost of an error, for y in units of its standard deviation: the same C suits y in metres and in millimetres.
         Smaller is smoother. "auto" finds it with the squared error by maximum evidence, as 1 / 2σ² for the variance σ²
-        of the noise, and a weight for each column (solvers/evidence.py); otherwise it is 1, and 10 for ranks.
+        of the noise, and a weight for each column (solvers/evidence.py), and `sample_weight` counts relative to its
+        mean; otherwise it is 1, and 10 for ranks.
         scikit-learn's SVR with C · y.std() is the same problem; the squared losses do not depend on the unit.
         "squared_error" is kernel ridge regression with alpha = 1 / 2C.
     epsilon : "scale" or float, default="scale"

@@ -32,7 +32,8 @@ class AdditiveSVRCV(AdditiveSearch, AdditiveSVR):
         As for AdditiveSVC. Of a list, the best is chosen.
     approximation : str or a tables object, default="hats"
     Cs : int or increasing array of float, default=10
-        So many values from 0.01 to 100, evenly spread by their logarithms (1.0 for one), or the values.
+        So many values from 0.01 to 100, evenly spread by their logarithms (1.0 for one), divided by the mean of
+        `sample_weight`; or the values.
     cv : int, splitter or iterable of (train, test) rows, default=5
         An integer is the number of folds, in the order of the rows, as in scikit-learn. Pass KFold(5, shuffle=True) if
         that order has a meaning.

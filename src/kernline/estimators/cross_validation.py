@@ -23,6 +23,7 @@ from ..solvers import DualCD
 from ..threads import run_tasks
 from .held_out import HeldOutClassifier, HeldOutRegressor
 from .paths import Fold, Path, Rows
+from .probabilities import FromScores
 from .progress import FitProgress, logger
 from .starts import Start
 from .training_data import AnyTrainingData
@@ -83,7 +84,9 @@ def follow(path: Path, scoring: Scoring, solver: DualCD, n_threads: int, progres
             values[fold][:, path.scores_of(number)] = path.values(fold, result)
 
         run_tasks(solve, n_tasks, n_threads, interrupted)
-        scores[c] = [scoring(fold.test, at_C) for fold, at_C in zip(path.folds, values, strict=True)]
+        scores[c] = [
+            scoring(fold.test, at_C, path.probabilities) for fold, at_C in zip(path.folds, values, strict=True)
+        ]
         if _has_fallen(scores[: c + 1]):
             break
     if progress.verbose:
@@ -119,9 +122,11 @@ class Scoring:
     scoring: Scorer
     data: AnyTrainingData
 
-    def __call__(self, rows: Rows, values: Floats) -> float:
-        """The score of these rows, of values f(x)."""
+    def __call__(self, rows: Rows, values: Floats, probabilities: FromScores | None = None) -> float:
+        """The score of these rows, of values f(x), which may become probabilities."""
         model = self.data.held_out(values)
+        if probabilities is not None and isinstance(model, HeldOutClassifier):
+            model = model.with_probabilities(probabilities)
         weight = None if self.data.weight is None else self.data.weight[rows]
         if self.scoring is None:
             score = float(model.score(values, self.data.y[rows], weight))
@@ -136,7 +141,14 @@ class Scoring:
 
         scorer = self.scoring if callable(self.scoring) else get_scorer(self.scoring)
         options = {"sample_weight": weight} if scorer is not self.scoring and weight is not None else {}
-        return float(scorer(model, self.data.X[rows], self.data.y[rows], **options))
+        try:
+            return float(scorer(model, self.data.X[rows], self.data.y[rows], **options))
+        except AttributeError as error:
+            if "predict_proba" not in str(error) or hasattr(model, "predict_proba"):
+                raise
+            raise ValueError(
+                f"scoring={self.scoring!r:.80} needs probabilities, which scores of this loss are not. Pass loss='log'."
+            ) from error
 
 
 def _has_fallen(scores: Array) -> bool:

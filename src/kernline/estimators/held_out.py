@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from ..array_types import Array, Floats, Labels, Matrix
 from ..encoding import EncodedData
 from .one_vs_rest import labels
+from .probabilities import FromScores, class_probabilities
 
 
 class _HeldOut(BaseEstimator):
@@ -28,9 +29,15 @@ class _HeldOut(BaseEstimator):
 class HeldOutClassifier(ClassifierMixin, _HeldOut):
     """Its values are scores f(x), (n_rows, n_problems)."""
 
+    values: Floats
+
     def __init__(self, classes: Labels, values: Floats) -> None:
         self.classes_ = classes
         self.values = values
+
+    def with_probabilities(self, how: FromScores) -> HeldOutProbabilities:
+        """The same, of a loss whose scores become probabilities so."""
+        return HeldOutProbabilities(self.classes_, self.values, how)
 
     def decision_function(self, X: Matrix | EncodedData) -> Array | Floats:
         """The scores."""
@@ -43,6 +50,18 @@ class HeldOutClassifier(ClassifierMixin, _HeldOut):
     def score(self, X: Matrix | EncodedData, y: Labels, sample_weight: Array | None = None) -> float:
         """The accuracy, without an import of scikit-learn's metrics."""
         return float(np.average(self.predict(X) == y, weights=sample_weight))
+
+
+class HeldOutProbabilities(HeldOutClassifier):
+    """A classifier with the log loss."""
+
+    def __init__(self, classes: Labels, values: Floats, how: FromScores) -> None:
+        super().__init__(classes, values)
+        self.how = how
+
+    def predict_proba(self, X: Matrix | EncodedData) -> Array:
+        """The probability of each class."""
+        return class_probabilities(self._values_of(X).reshape(len(self.values), -1), self.how)
 
 
 class HeldOutRegressor(RegressorMixin, _HeldOut):

@@ -86,12 +86,20 @@ def checked_interactions(
         )
     if isinstance(interactions, str):
         return interactions
+    if isinstance(interactions, bool | np.bool_):
+        raise ValueError("interactions=True does not say how many: pass 'auto', a number, or a list of pairs.")
     if isinstance(interactions, int | np.integer):
         return int(interactions)
+    if len(interactions) == 2 and all(isinstance(one, str | int | np.integer) for one in interactions):
+        raise ValueError(
+            f"interactions={interactions!r:.50} is not a list of pairs. For one pair, pass "
+            f"[{tuple(interactions)!r:.50}]."
+        )
     known = {str(name): j for j, name in enumerate(names.columns)} if names.columns is not None else {}
     pairs: list[tuple[int, int]] = []
     for given in interactions:
         sides = tuple(given) if isinstance(given, tuple | list | np.ndarray) else ()
+        _check_names(sides, known)
         pair = tuple(known.get(one, one) if isinstance(one, str) else one for one in sides)
         inside = all(isinstance(j, int | np.integer) and 0 <= j < rows.encoder.n_features for j in pair)
         if len(pair) != 2 or not inside or pair[0] == pair[1]:
@@ -104,6 +112,19 @@ def checked_interactions(
             raise ValueError(f"interactions: the pair {sides!r} is given twice.")
         pairs.append(ordered)
     return pairs
+
+
+def _check_names(sides: tuple[object, ...], known: dict[str, int]) -> None:
+    """Refuse names of columns that are not known."""
+    unknown = [one for one in sides if isinstance(one, str) and one not in known]
+    if unknown and not known:
+        raise ValueError(
+            f"interactions: {unknown[0]!r} is a name, and the columns of X have none, so {sides!r} is not a pair of "
+            "them. Pass a data frame, or numbers of columns."
+        )
+    if unknown:
+        listed = ", ".join(list(known)[:20]) + (", …" if len(known) > 20 else "")
+        raise ValueError(f"interactions: there is no column {unknown[0]!r}. There are: {listed}.")
 
 
 def solve_results(model: JointModel) -> list[SolveResult]:

@@ -70,6 +70,7 @@ def labelled(
 ) -> Labelled[Matrix]:
     """Check the arguments of `fit`."""
     rows, labels, weight = validation.check_training_data(estimator, X, y, sample_weight)
+    validation.check_classes_kept(y, labels)
     return _with_classes(estimator, rows, labels, weight, class_weight)
 
 
@@ -87,8 +88,10 @@ def labelled_table(
     """
     if isinstance(X, EncodedData):
         rows, labels, weight = validation.check_encoded(estimator, X, y, sample_weight)
+        validation.check_classes_kept(y, labels)
         return _with_classes(estimator, rows, labels, weight, class_weight)
     table = validation.check_training_table(estimator, X, y, sample_weight, rules)
+    validation.check_classes_kept(y, table.y)
     data = _with_classes(estimator, table.X, table.y, table.weight, class_weight)
     return replace(data, terms=table.terms, columns=table.columns)
 

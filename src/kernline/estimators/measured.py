@@ -23,6 +23,7 @@ from ..joint_losses import JointLoss, Separate
 from ..losses import Loss, SquaredError
 from ..pair_functions import PairFunction
 from ..solvers import Problem, SolveResult
+from ..solvers.evidence import Recost
 from ..table_input import TableRules
 from ..training import TrainingRows
 from .held_out import HeldOutRegressor
@@ -131,7 +132,12 @@ class Measured(TrainingData[RowsT]):
         """The targets of all outputs, (n_rows, n_outputs)."""
         return np.column_stack([targets[:] for targets in self.targets])
 
-    def recosted(self, F: Array, determined: float) -> JointLoss:
+    @property
+    def recost(self) -> Recost:
+        """A new estimate of σ² from the errors."""
+        return self._recosted
+
+    def _recosted(self, F: Array, determined: float) -> JointLoss:
         """With c = w / 2σ², where σ² is the mean square of the errors."""
         squares = np.square(self._t - F).mean(axis=1)
         left = max(float(self.weights.sum()) - determined, 0.05 * float(self.weights.sum()))

@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 
 from .. import _core
 from ..array_types import Array
+from ..losses import Logistic
 from ..native import decision, native_table, slots_of
 from ..solvers import DualCD, JointCD, JointResult, SolveResult
 from ..training import TrainingRows
 from .labelled import AnyLabelled
+from .probabilities import FromScores
 from .progress import ProblemProgress
 from .starts import Start
 from .training_data import AnyTrainingData
@@ -44,6 +46,11 @@ class Path:
     def n_problems(self) -> int:
         """Problems of a fold at one C."""
         return self.data.n_problems
+
+    @property
+    def probabilities(self) -> FromScores | None:
+        """How scores become probabilities, if the loss is such that they do."""
+        return "each" if self.data.is_classification and isinstance(self.rows.loss, Logistic) else None
 
     def solve(
         self,

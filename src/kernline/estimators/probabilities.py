@@ -1,13 +1,33 @@
-"""Methods that exist for loss="log" only; without it, the error says what to do instead."""
+"""Probabilities of classes: from scores, and methods that exist for loss="log" only."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import update_wrapper
 from types import MethodType
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Literal, TypeAlias, TypeVar
+
+import numpy as np
+from scipy.special import expit
+
+from ..array_types import Array, Floats
+from ..joint_losses import probabilities
+
+# How scores of several classes become probabilities: of all classes together, or of each one against the rest.
+FromScores: TypeAlias = Literal["softmax", "each"]
 
 MethodT = TypeVar("MethodT", bound=Callable[..., Any])
+
+
+def class_probabilities(scores: Array | Floats, how: FromScores) -> Array:
+    """The probability of each class, (n_rows, n_classes), from scores, (n_rows, n_problems)."""
+    values = scores.astype(np.float64, copy=False)
+    if values.shape[1] == 1:
+        return probabilities(np.concatenate([np.zeros_like(values), values], axis=1))
+    if how == "softmax":
+        return probabilities(values)
+    each: Array = expit(values)
+    return each / each.sum(axis=1, keepdims=True)
 
 
 class probabilities_of_log_loss(Generic[MethodT]):  # noqa: N801, a decorator

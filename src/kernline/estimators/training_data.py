@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, ClassVar, Generic, TypeAlias, TypeVar
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, ClassVar, Generic, Self, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +16,7 @@ from ..encoding import Columns, EncodedData, TermSpec
 from ..joint_losses import JointLoss
 from ..pair_functions import PairFunction
 from ..solvers import Problem, SolveResult, Targets
+from ..solvers.evidence import Recost
 from ..training import TrainingRows
 
 if TYPE_CHECKING:
@@ -52,6 +54,11 @@ class TrainingData(ABC, Generic[RowsT]):
         """The solutions in the unit of y, if the targets are not."""
         return results
 
+    def with_mean_weight_one(self) -> Self:
+        """The same data with weights divided by their mean, so that the evidence does not depend on their unit."""
+        mean = float(self.weights.mean())
+        return self if math.isclose(mean, 1.0) else replace(self, weights=self.weights / mean)
+
     @property
     def first_cost(self) -> float:
         """C before the evidence has been heard: for log loss it is a scale of the curves, else 1 / 2σ²."""
@@ -61,9 +68,10 @@ class TrainingData(ABC, Generic[RowsT]):
     def joint_loss(self, cost: Array) -> JointLoss:
         """The smooth loss of all problems together."""
 
-    def recosted(self, F: Array, determined: float) -> JointLoss:
-        """The joint loss with the noise that values F leave, if so many unknowns were fitted."""
-        raise NotImplementedError
+    @property
+    def recost(self) -> Recost | None:
+        """How the joint loss changes with a new estimate of the noise; None if it has no noise to estimate."""
+        return None
 
     def pairs_in_units(self, pairs: tuple[PairFunction, ...]) -> tuple[PairFunction, ...]:
         """Tables of pairs in the unit of y, if the targets are not."""

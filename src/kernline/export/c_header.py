@@ -104,7 +104,7 @@ def _parts(model: AdditiveModel, name: str) -> Iterator[str]:
     code = code.replace("/* terms */", "".join(_term_code(number, *exported) for number, exported in enumerate(terms)))
     helpers = {axis.kind for term, _ in terms for axis in term.axes} & set(_AXES)
     if shapes.pairs:
-        code = PAIR_CODE + code.replace("/* pairs */", pair_code(shapes.pairs))
+        code = PAIR_CODE + code.replace("/* pairs */", pair_code(shapes.pairs, gaps))
         helpers.add("levels")
     code = "".join(_AXES[kind] for kind in sorted(helpers)) + code.replace("/* pairs */", "")
     for key, value in (

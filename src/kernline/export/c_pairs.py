@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+import numpy as np
+
+from ..array_types import Array
 from ..pair_functions import PairFunction, StackedPairs
 from .c_literals import table
 
@@ -17,14 +20,17 @@ def pair_tables(pairs: Sequence[PairFunction], name: str) -> Iterator[str]:
     yield from table("double", f"{name}_pairs", stacked.values)
 
 
-def pair_code(pairs: Sequence[PairFunction]) -> str:
-    """The code that adds all tables."""
+def pair_code(pairs: Sequence[PairFunction], gaps: Array | None) -> str:
+    """The code that adds all tables; `gaps` are the values that NaN counts as (`gap_values`)."""
     stacked = StackedPairs.of(pairs)
     lines = [f"  double place[{len(stacked.axes)}];"]
     for k, (column, axis) in enumerate(stacked.axes):
         kind = "number" if axis.is_number else "level"
         points = f"NAME_points{k}, NAME_places{k}, {axis.points.size}, {axis.size}"
-        lines.append(f"  place[{k}] = NAME_place_of_{kind}({points}, x[{column}]);")
+        value = f"x[{column}]"
+        if gaps is not None and not np.isnan(gaps[column]):
+            value = f"{value} != {value} ? NAME_gaps[{column}] : {value}"
+        lines.append(f"  place[{k}] = NAME_place_of_{kind}({points}, {value});")
     for first, (a, b) in zip(stacked.first.tolist(), stacked.sides.tolist(), strict=True):
         sizes = f"{stacked.axes[a][1].size}, {stacked.axes[b][1].size}"
         lines.append(

@@ -61,8 +61,8 @@ def to_json(model: AdditiveModel, path: str | os.PathLike[str]) -> None:
 
     "pairs" are further tables, one for each pair of features that says something together, and bilinear. On either
     axis, a value has a place: of a number, interpolated from "points" to "places", and constant outside; of a category,
-    the place of the point that it equals. NaN and all other values are at place "size". "scores"[k][i][j] is the score
-    of class or output k at places i and j.
+    the place of the point that it equals. NaN counts as the feature's "gap" here, too; without one, NaN and all other
+    values are at place "size". "scores"[k][i][j] is the score of class or output k at places i and j.
 
     >>> import json, os, tempfile
     >>> from sklearn.datasets import load_digits
@@ -105,7 +105,8 @@ def to_csv(model: AdditiveModel, path: str | os.PathLike[str]) -> None:
     The first line after the header has the intercepts, with an empty feature and value. Between values, curves are
     straight; if the second column is called "from", a score is valid from there up to the next value. `to_json` writes
     more details. Categories ("= red"), missing values ("missing") and pairs of features follow; a pair is bilinear
-    between its values, and "other" stands for levels and gaps that have no line of their own.
+    between its values, and "other" stands for levels and missing values that have no line of their own. A missing value
+    of a number without a line "missing" counts as the middle of its training values ("gap" in JSON).
 
     >>> import os, tempfile
     >>> from sklearn.datasets import load_digits

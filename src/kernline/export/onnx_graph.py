@@ -128,7 +128,7 @@ def _additive(graph: Graph, x: str, shapes: ShapeFunctions) -> str:
     scores = graph.cast(graph("MatMul", features, weights_of(shapes)), np.float64)
     for term, table in terms_of(shapes, "to_onnx"):
         scores = graph("Add", scores, _term(graph, x, term, table))
-    return graph("Add", scores, sum_of_pairs(graph, x, shapes.pairs)) if shapes.pairs else scores
+    return graph("Add", scores, sum_of_pairs(graph, filled, shapes.pairs)) if shapes.pairs else scores
 
 
 def _with_text(graph: Graph, x: str, encoder: Encoder) -> str:

@@ -57,6 +57,9 @@ class DelimitedTable(Table):
             super().__init__(source.name, self.names, settings)
         except ValueError as error:
             self._hint(error)
+            others = [one for one in _DELIMITERS if one != self.delimiter and one.encode() in first_line]
+            if others:
+                error.add_note(f"Line 1 contains {others[0]!r}. Pass delimiter= if it separates fields.")
             raise
 
     def y(self) -> Labels | None:

@@ -5,6 +5,7 @@ A format is one `Format` object, registered by the file that implements it, in t
 
 from __future__ import annotations
 
+import re
 import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
@@ -27,6 +28,8 @@ EXTRAS = ("qid", "multilabel")
 
 # The format of files whose name does not show it, as in the LIBSVM collection; with a delimiter, the second one.
 DEFAULT, DEFAULT_DELIMITED = "svmlight", "csv"
+# A feature of svmlight.
+_CELL = re.compile(rb"(qid|\d+):[^;|\"]+")
 
 
 class Data(NamedTuple):
@@ -200,6 +203,15 @@ def format_of(name: str, format: str = "auto", delimiter: str | None = None) -> 
 def shows_format(name: str) -> bool:
     """Whether a file name ends like those of a registered format."""
     return _by_suffix(name) is not None
+
+
+def looks_delimited(start: bytes) -> bool:
+    """Whether the first line of a file is one of CSV, judged by its first bytes, and not one of svmlight."""
+    lines = (line.partition(b"#")[0] for line in start.splitlines())
+    fields = next((line for line in lines if line.strip()), b"").strip(b"\r\n ")
+    if any(_CELL.fullmatch(part) for part in fields.split()[1:]):
+        return False
+    return any(delimiter in fields for delimiter in (b",", b";", b"\t", b"|"))
 
 
 def _by_suffix(name: str) -> str | None:

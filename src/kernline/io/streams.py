@@ -152,6 +152,10 @@ class Source:
     compressed: bool = False
     path: Path | None = None
 
+    def start(self) -> bytes:
+        """Some of the first bytes, which are read again later."""
+        return self.stream.peek(1 << 16) if isinstance(self.stream, io.BufferedReader) else b""
+
     def seekable(self, beginning: bytes, what: str) -> io.BufferedIOBase:
         """The file on disk, or, for a pipe or a compressed file, its whole content in memory.
 
@@ -177,6 +181,21 @@ class Source:
             content.write(block)
         content.seek(0)
         return content
+
+
+def first_bytes(path: str) -> bytes:
+    """Some of the first bytes of a file, or of standard input, which can be read again; none of other pipes."""
+    if path == "-":
+        standard = getattr(sys.stdin, "buffer", None)
+        start = standard.peek(1 << 16) if isinstance(standard, io.BufferedReader) else b""
+        try:
+            return _source("standard input", _Undetachable(io.BytesIO(start)), None).start()
+        except ValueError:  # compressed, and damaged or of few bytes
+            return b""
+    if not os.path.isfile(path):
+        return b""
+    with open_source(path) as source:
+        return source.start()
 
 
 def format_suffix(name: str) -> str:

@@ -29,6 +29,15 @@ from ..solvers.budgeted_sgd import BudgetedModel
 from ..tables import CodeGrid, DenseTable, PairTable, PowersTable, ValueTable
 from ..tables.pmsvm import NodePayload
 from ..validation import LARGEST_VALUE
+from .step_checks import (
+    check_column_transformer,
+    check_function,
+    check_imputer,
+    check_one_hot,
+    check_ordinal,
+    check_output,
+)
+from .step_checks import require as _require
 from .tensor_file import DamagedFileError
 
 if TYPE_CHECKING:
@@ -55,11 +64,6 @@ def _check_pipeline(model: BaseEstimator) -> None:
         _require(k == len(model.steps) or hasattr(step, "transform"), f"step {name!r:.50} has no transform.")
     # joblib would read pickles from a folder.
     _require(model.memory is None, "a pipeline has memory= other than None.")
-
-
-def _require(condition: bool, what: str) -> None:
-    if not condition:
-        raise DamagedFileError(what)
 
 
 def _instance(value: object, cls: type[_T], what: str) -> _T:
@@ -351,6 +355,10 @@ def _check_budgeted(model: BaseEstimator) -> None:
         _require(last["n_seen"] >= 1 or last["n_steps"] == 0, "n_seen must be at least 1 after a step.")
 
 
+def _check_columns(model: BaseEstimator) -> None:
+    check_column_transformer(model, check_estimator)
+
+
 def _check_scaler(model: BaseEstimator) -> None:
     """scikit-learn's scalers compute in NumPy, with one number per feature: NaN for columns that were all NaN."""
     for name in _LEARNT[type(model).__name__]:
@@ -382,4 +390,9 @@ _CHECKS: dict[str, list[Callable[[BaseEstimator], None]]] = {
     "AdditiveKernelMap": [_check_features, _check_additive_map],
     "BudgetedSVC": [_check_features, _check_classes, _check_scaling, _check_budgeted],
     "Pipeline": [_check_pipeline],
-} | {name: [_check_features, _check_scaler] for name in _LEARNT}
+    "ColumnTransformer": [_check_features, check_output, _check_columns],
+    "OneHotEncoder": [_check_features, check_output, check_one_hot],
+    "OrdinalEncoder": [_check_features, check_output, check_ordinal],
+    "SimpleImputer": [_check_features, check_output, check_imputer],
+    "FunctionTransformer": [check_output, check_function],
+} | {name: [_check_features, check_output, _check_scaler] for name in _LEARNT}

@@ -9,7 +9,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import fields
-from functools import cache
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
@@ -21,14 +20,7 @@ from .. import kernels, tables
 from ..array_types import CSRMatrix, Labels, Numbers, SparseMatrix
 from ..encoding import TERMS, Axis, Columns, Encoder, Term
 from ..encoding.pair_axes import PairAxis
-from ..estimators.additive import AdditiveSVC
 from ..estimators.additive_base import AdditiveBase
-from ..estimators.additive_cv import AdditiveSVCCV
-from ..estimators.additive_svr import AdditiveSVR
-from ..estimators.additive_svr_cv import AdditiveSVRCV
-from ..estimators.budgeted import BudgetedSVC
-from ..estimators.nystrom import NystromSVC
-from ..feature_maps import AdditiveKernelMap, NystromMap
 from ..landmarks.nystrom_map import LandmarkMap
 from ..landmarks.pairwise import PairKernel, ScikitLearn
 from ..landmarks.points import Points
@@ -39,6 +31,7 @@ from ..shapes import ShapeFunctions
 from ..solvers import EpochReport
 from ..solvers.budgeted_sgd import PassReport
 from ..tables.pmsvm import NodePayload
+from .stored_classes import STEPS_OF_3, estimator_named, estimators, resolved_transformers
 from .tensor_file import JSON, DamagedFileError, TensorFile, as_object, storable
 
 if TYPE_CHECKING:
@@ -47,18 +40,9 @@ if TYPE_CHECKING:
     Node = dict[str, JSON]
     Report = EpochReport | PassReport
 
-# Estimators, with their attributes besides parameters and names that end in "_".
-ESTIMATORS: dict[type, tuple[str, ...]] = {
-    AdditiveSVC: ("_reason",),
-    AdditiveSVCCV: ("_reason",),
-    AdditiveSVR: ("_reason",),
-    AdditiveSVRCV: ("_reason",),
-    NystromSVC: ("_kernel", "_points"),
-    BudgetedSVC: ("_last",),
-    NystromMap: ("_map",),
-    AdditiveKernelMap: ("_features", "_encoder"),
-}
 RECORDS: list[type[Report]] = [EpochReport, PassReport]
+# Types of numbers in parameters of these steps.
+_DTYPES = ("bool", "float64", "float32", "float16", "int64", "int32", "int16", "int8", "object")
 
 
 # Frozen dataclasses, by their names in files.
@@ -79,24 +63,6 @@ _RECORD_BYTES = 64  # about, per number in a record
 _RANDOM_WORDS = 624  # of the Mersenne Twister
 # Values of parameters of additive models that readers of formats 1 and 2 refuse as if the file were damaged.
 _VALUES_OF_3 = {"kernel": ("auto",), "scale": ("auto",), "C": ("auto",), "loss": ("auto", "log")}
-
-
-@cache
-def estimators() -> dict[str, tuple[type[BaseEstimator], tuple[str, ...]]]:
-    """Classes of estimators by name: ours, and the steps of scikit-learn that may precede them."""
-    from sklearn.pipeline import Pipeline
-    from sklearn.preprocessing import MaxAbsScaler, MinMaxScaler, Normalizer, StandardScaler
-
-    theirs: dict[type, tuple[str, ...]] = dict.fromkeys(
-        (Pipeline, StandardScaler, MinMaxScaler, MaxAbsScaler, Normalizer), ()
-    )
-    return {cls.__name__: (cls, private) for cls, private in (ESTIMATORS | theirs).items()}
-
-
-def _estimator_named(name: str) -> tuple[type[BaseEstimator], tuple[str, ...]] | None:
-    """The class of an estimator and its private attributes; scikit-learn's are imported only if it is none of ours."""
-    ours = next((entry for entry in ESTIMATORS.items() if entry[0].__name__ == name), None)
-    return ours or estimators().get(name)
 
 
 class TreeWriter:
@@ -120,8 +86,8 @@ class TreeWriter:
         name = type(value).__name__
         raise ValueError(
             f"save: {where} is a {name}. A model file cannot contain code: only plain values, arrays, and the kernels, "
-            "tables and estimators of this library, with scikit-learn's StandardScaler, MinMaxScaler, MaxAbsScaler and "
-            "Normalizer before them. If predictions do not depend on it, replace it by set_params; or use joblib."
+            "tables and estimators of this library, and scikit-learn's scalers, encoders, SimpleImputer and Column"
+            "Transformer before them. If predictions do not depend on it, replace it by set_params, or use joblib."
         )
 
     def tensor(self, array: Numbers, where: str) -> JSON:
@@ -135,7 +101,7 @@ class TreeWriter:
 
     def estimator(self, value: BaseEstimator, where: str) -> JSON:
         """The parameters and learnt attributes of an estimator."""
-        known = _estimator_named(type(value).__name__)
+        known = estimator_named(type(value).__name__)
         if known is None or known[0] is not type(value):
             raise ValueError(
                 f"save: {where} is a {type(value).__name__}, which a model file cannot contain. Supported are "
@@ -144,6 +110,10 @@ class TreeWriter:
         if getattr(value, "multilabel_", False):
             self._needs(2)
         params = value.get_params(deep=False)
+        if type(value).__name__ in STEPS_OF_3:
+            self._needs(3)
+        if "transformers" in params:
+            params["transformers"] = resolved_transformers(value, where)
         if isinstance(value, AdditiveBase) and _is_of_3(params):
             self._needs(3)
         steps = params.pop("steps", None)
@@ -204,6 +174,15 @@ class TreeWriter:
         ]
         return {"kind": "dict", "items": items}
 
+    def _slice(self, value: slice, where: str) -> JSON:
+        return {"kind": "slice", "items": [self.value(part, where) for part in (value.start, value.stop, value.step)]}
+
+    def _dtype(self, value: np.dtype[Any] | type, where: str) -> JSON:
+        name = np.dtype(value).name
+        if name not in _DTYPES:
+            raise ValueError(f"save: {where} is the type {name}, which cannot be stored. Use one of {_DTYPES}.")
+        return {"kind": "dtype", "name": name, "class": isinstance(value, type)}
+
     def _random(self, value: np.random.RandomState, where: str) -> JSON:
         return {"kind": "RandomState", "state": self.value(value.get_state(), where)}
 
@@ -248,6 +227,11 @@ _WRITERS: list[tuple[Callable[[object], bool], Callable[[TreeWriter, Any, str], 
     (lambda value: type(value) is list, TreeWriter._list),
     (lambda value: type(value) is tuple, TreeWriter._tuple),
     (lambda value: type(value) is dict, TreeWriter._dict),
+    (lambda value: type(value) is slice, TreeWriter._slice),
+    (
+        lambda value: isinstance(value, np.dtype) or (isinstance(value, type) and issubclass(value, np.generic)),
+        TreeWriter._dtype,
+    ),
     (lambda value: isinstance(value, np.random.RandomState), TreeWriter._random),
     (lambda value: type(value) is ShapeFunctions, TreeWriter._shapes),
     (lambda value: type(value) in _OBJECTS, TreeWriter._object),
@@ -287,7 +271,7 @@ class TreeReader:
 
     def estimator(self, node: Node) -> BaseEstimator:
         """An estimator with its parameters and learnt attributes."""
-        found = _estimator_named(_text(node["of"]))
+        found = estimator_named(_text(node["of"]))
         if found is None:
             raise DamagedFileError(f"an estimator of class {node['of']!r:.50} is not known.")
         cls, private = found
@@ -365,6 +349,16 @@ class TreeReader:
         pairs = [_list(pair) for pair in _list(node["items"])]
         return {self.value(key): self.value(item) for key, item in pairs}
 
+    def _slice(self, node: Node) -> slice:
+        start, stop, step = self._items(node)
+        return slice(start, stop, step)
+
+    def _dtype(self, node: Node) -> np.dtype[Any] | type:
+        name = _text(node["name"])
+        if name not in _DTYPES:
+            raise DamagedFileError(f"a type {name!r:.50} is not known.")
+        return np.dtype(name).type if node["class"] else np.dtype(name)
+
     def _random(self, node: Node) -> np.random.RandomState:
         state = self.value(node["state"])
         if not isinstance(state, tuple):
@@ -436,6 +430,8 @@ _READERS: dict[str, Callable[[TreeReader, Node], object]] = {
     "history": TreeReader._history,
     "tuple": TreeReader._tuple,
     "dict": TreeReader._dict,
+    "slice": TreeReader._slice,
+    "dtype": TreeReader._dtype,
     "RandomState": TreeReader._random,
     "object": TreeReader._object,
     "term": TreeReader._term,
