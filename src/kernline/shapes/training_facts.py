@@ -215,6 +215,11 @@ class Statistics:
         distance += np.maximum(n_rows - stored, 0.0) * np.abs(mean)
         return cls(mean, squares / n_rows, distance / n_rows, low, high)
 
+    @property
+    def spread(self) -> Array:
+        """The standard deviation of each curve, averaged over the problems."""
+        return np.sqrt(np.maximum(self.squares - np.square(self.mean), 0.0)).mean(axis=0)
+
     def facts(
         self, shapes: ShapeFunctions, n_rows: int, counts: CellCounts, pair_shares: tuple[Floats, ...]
     ) -> TrainingFacts:
