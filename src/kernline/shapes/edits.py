@@ -123,7 +123,7 @@ def _edited_number(shapes: ShapeFunctions, k: int, change: Change, problems: lis
         values = _changed_curve(shapes, number, change, weights[p, k] - offset[p]) + offset[p]
         base[p] = values[0]
         weights[p, k] = values - values[0]
-    _shift_gaps(shapes, k, weights, base)
+    _change_gaps(shapes, k, change, problems, weights, base)
     return _rebuilt(shapes, weights, k, base)
 
 
@@ -132,11 +132,19 @@ def _is_constant(change: Change) -> bool:
     return isinstance(change.replace, int | float) and all(part is None for part in others)
 
 
-def _shift_gaps(shapes: ShapeFunctions, k: int, weights: Floats, base: Array) -> None:
-    """Take what the intercept gains from the weight of gaps, which have no place on the curve."""
-    for term, start in zip(shapes.encoder.terms, shapes.encoder.term_start, strict=True):
+def _change_gaps(
+    shapes: ShapeFunctions, k: int, change: Change, problems: list[int], weights: Floats, base: Array
+) -> None:
+    """Clip or replace the effect of gaps too, which have no place on the curve; less what the intercept gains."""
+    offset = _offset(shapes, k)
+    for number, term in enumerate(shapes.encoder.terms):
         if term.columns == (k,) and term.kind == "missing":
-            _set_scores(shapes, weights, start, shapes.term_scores(shapes.encoder.terms.index(term)) - base)
+            scores = shapes.term_scores(number) - offset
+            for p in problems:
+                if isinstance(change.replace, int | float):
+                    scores[:, p] = change.replace
+                scores[:, p] = change.clipped(scores[:, p])
+            _set_scores(shapes, weights, shapes.encoder.term_start[number], scores + offset - base)
 
 
 def _set_scores(shapes: ShapeFunctions, weights: Floats, start: int, scores: Array) -> None:
@@ -269,9 +277,8 @@ def _replaced_levels(shapes: ShapeFunctions, k: int, labels: list[str], values: 
             f"edit: {shapes.name_of(k)!r} has no level {unknown[0]!r}. There are: {', '.join(known[:20])}."
         )
     named = {str(name): float(value) for name, value in given.items()}
-    return _finite(
-        np.array([named.get(label, value) for label, value in zip(labels, values, strict=True)]), (len(labels),)
-    )
+    found = [named.get(label, value) for label, value in zip(labels, values, strict=True)]
+    return _finite(np.array(found), (len(labels),))
 
 
 def _edited_pair(shapes: ShapeFunctions, k: int, change: Change, problems: list[int]) -> ShapeFunctions:

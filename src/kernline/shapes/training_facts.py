@@ -290,7 +290,8 @@ def _single_codes(columns: Indices, codes: NDArray[np.uint64], n_columns: int) -
 
 
 def _single_cells(values: Floats, columns: Indices, n_columns: int) -> EncodedData:
-    return EncodedData((columns.size, n_columns), values, np.arange(columns.size + 1), columns)
+    narrow = columns.astype(np.int32 if n_columns < 1 << 31 else np.int64, copy=False)
+    return EncodedData((columns.size, n_columns), values, np.arange(columns.size + 1), narrow)
 
 
 def _check_array(array: object, name: str, dtype: DTypeLike, shape: tuple[int, ...]) -> None:
