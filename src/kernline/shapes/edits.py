@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 import scipy.linalg
-from sklearn.isotonic import isotonic_regression
 
 from ..array_types import Array, Floats
 from ..encoding.terms import NumberTerm
@@ -191,6 +190,8 @@ def _changed_curve(shapes: ShapeFunctions, number: NumberTerm, change: Change, v
         if change.smooth is not None:
             values = smoothed(u, values, weight, change.smooth)
         if change.monotone is not None:
+            from sklearn.isotonic import isotonic_regression  # few models are edited, and each import takes time
+
             increasing = change.monotone == "increasing"
             values = isotonic_regression(values, sample_weight=weight, increasing=increasing)
     return change.clipped(values)
