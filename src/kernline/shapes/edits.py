@@ -30,6 +30,8 @@ Ends: TypeAlias = tuple[float | None, float | None]
 
 # The least weight of a point, in those of a point with an average number of rows.
 _LEAST_WEIGHT = 1e-3
+# The least distance of two points, in average ones.
+_LEAST_STEP = 1e-3
 
 
 @dataclass(frozen=True)
@@ -239,6 +241,7 @@ def smoothed(u: Array, values: Array, weight: Array, length: float) -> Array:
     if u.size < 3:
         return values
     steps = np.diff(u)
+    steps = np.maximum(steps, _LEAST_STEP * steps.mean())  # two codes may stand for one value
     first, second = 1.0 / steps[:-1], 1.0 / steps[1:]
     around = 0.5 * (steps[:-1] + steps[1:])
     bends = np.zeros((u.size - 2, u.size))
