@@ -4,28 +4,29 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import ClassVar, Literal, cast
+from typing import ClassVar, Literal, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from .. import kernels, losses, tables, validation
-from ..array_types import Array, Matrix, MatrixLike
+from ..array_types import Array, Floats, Matrix, MatrixLike
 from ..class_signs import costs
 from ..encoding import SCALES, EncodedData, Scale, TermSpec
 from ..pair_functions import PairFunction
 from ..randomness import RandomState, random_of, seed_from
-from ..shapes import ShapeFunctions
+from ..shapes import ShapeFunctions, TrainingFacts
 from ..sklearn_compat import Constraints, Interval, Options, StrOptions, Tags
 from ..solvers import DualCD
 from ..table_input import TableRules
 from ..threads import thread_count
 from ..training import AdditiveRows, AdditiveSettings, Intercept, encode
 from .choices import JOINT_LOSSES, Asked, Choice, choose
-from .importances import importances
+from .importances import importances, importances_of_counts, pair_spreads, training_facts
 from .joint_fit import Interactions, JointSettings, checked_interactions, is_none, solve_results
 from .joint_fit import fit as fit_jointly
 from .labelled import ALL_CLASSES
@@ -37,7 +38,6 @@ from .warm_start import WarmStart
 Kernel = str | kernels.AdditiveKernel
 # The name of the one problem, where all are solved together.
 ALL_PROBLEMS = "all together"
-NO_PAIRS = np.zeros(0)
 Categorical = Literal["auto"] | ArrayLike | None
 
 
@@ -235,7 +235,7 @@ class AdditiveBase(Solved[Matrix | EncodedData]):
         results = solve_results(model)
         watch.end(results[0])
         progress.end(self.tol)
-        self._keep(data.in_units(results), rows, data.pairs_in_units(model.pairs), model.pair_spreads)
+        self._keep(data.in_units(results), rows, data.pairs_in_units(model.pairs), model.pair_shares)
         self._keep_as_one()
         self.feature_weights_ = model.column_weights
         self.C_ = model.C if by_evidence else choice.C
@@ -281,14 +281,39 @@ class AdditiveBase(Solved[Matrix | EncodedData]):
         results: Solutions,
         rows: AdditiveRows,
         pairs: tuple[PairFunction, ...] = (),
-        pair_spreads: Array = NO_PAIRS,
+        pair_shares: tuple[Floats, ...] = (),
+        former: TrainingFacts | None = None,
     ) -> None:
+        """Keep the curves of the solutions; `former` are facts of rows that they have seen before these."""
         self.gamma_ = rows.gamma
         self._keep_results(results)
         weights = results[0].curves if len(results) == 1 else np.concatenate([result.curves for result in results])
         names = getattr(self, "feature_names_in_", None)
-        self.shapes_ = ShapeFunctions(rows.encoder, rows.pair.read, weights, self.intercept_, names, pairs)
-        self.feature_importances_ = importances(self.shapes_, rows.data, pair_spreads)
+        shapes = ShapeFunctions(rows.encoder, rows.pair.read, weights, self.intercept_, names, pairs)
+        facts, spread = training_facts(shapes, rows.data, pair_shares, former)
+        self.shapes_ = shapes.with_history(facts)
+        self.feature_importances_ = importances(shapes, spread, pair_spreads(pairs, pair_shares))
+
+    def with_shapes(self, shapes: ShapeFunctions) -> Self:
+        """Return a copy of the fitted estimator with these functions, such as ``shapes_.edit(...)`` returns.
+
+        It predicts, saves and exports them. Other results of the fit, such as `dual_gap_`, stay as they were.
+        """
+        check_is_fitted(self)
+        fitted = self.shapes_
+        if (shapes.n_features, shapes.n_problems) != (fitted.n_features, fitted.n_problems):
+            raise ValueError(
+                f"with_shapes: the functions must be those of a model of {fitted.n_features} features with "
+                f"{fitted.n_problems} curves each; got {shapes!r}."
+            )
+        other = copy(self)
+        for name in ("_starts", "_last_step"):  # a later fit would go on from the curves before the change
+            other.__dict__.pop(name, None)
+        other.shapes_ = shapes.uncentred()
+        other.intercept_ = other.shapes_.intercepts
+        if shapes.training is not None:
+            other.feature_importances_ = importances_of_counts(other.shapes_)
+        return other
 
     def _terms(self) -> Sequence[TermSpec]:
         """The terms to fit besides numbers, categories and missing values."""
