@@ -115,3 +115,18 @@ def test_svmlight_on_standard_input(folder):
     for content in (rows, gzip.compress(rows)):
         assert piped(content, "train", "-", "m.kern").returncode == 0
         assert kernline.load("m.kern").n_features_in_ == 2
+
+
+def test_the_evidence_in_a_search(tables):
+    """It is a line of the table, and the model that is written is the one that is reported."""
+    found = run("cv", "train.csv", "m.kern", "--target", "y", "--json")
+    assert found.exit_code == 0, found.stderr
+    record = json.loads(found.stdout)
+    assert [entry["C"] for entry in record["tried"]][-1] == "evidence"
+    model = kernline.load("m.kern")
+    expected = "evidence" if model.C_ not in model.Cs_ else model.C_
+    assert record["best"]["C"] == expected
+    assert record["best"]["score"] == pytest.approx(model.best_score_)
+    result = run("train", "train.csv", "m.kern", "--target", "y", "-C")
+    assert result.exit_code == 0, result.stderr
+    assert "Best C = evidence  CV accuracy = " in result.stdout

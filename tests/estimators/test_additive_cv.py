@@ -64,7 +64,7 @@ class TestAgainstSeparateFits:
         means = model.scores_[0].mean(axis=1)
         assert_allclose(model.C_, CS[int(means.argmax())])
         assert_allclose(model.best_score_, means.max())
-        single = AdditiveSVC(C=model.C_, loss="hinge", random_state=0).fit(X, y)
+        single = AdditiveSVC(C=model.C_, random_state=0).fit(X, y)
         assert_array_equal(model.decision_function(X), single.decision_function(X))
         for name in ("classes_", "intercept_", "gamma_", "n_iter_", "dual_gap_", "objective_"):
             assert_array_equal(getattr(model, name), getattr(single, name))
@@ -164,7 +164,7 @@ class TestPath:
     def test_the_best_of_a_grid_search(self, load, seed):
         X, y = load(return_X_y=True)
         folds = StratifiedKFold(5, shuffle=True, random_state=seed)
-        model = AdditiveSVCCV(cv=folds, random_state=0).fit(X, y)
+        model = AdditiveSVCCV(loss="hinge", cv=folds, random_state=0).fit(X, y)
         search = GridSearchCV(AdditiveSVC(loss="hinge", random_state=0), {"C": model.Cs_}, cv=folds, refit=False).fit(
             X, y
         )
@@ -208,10 +208,45 @@ class TestPath:
         assert np.isfinite(model.scores_).all()
 
 
+class TestLogLoss:
+    """The default for tables: all classes together, and the evidence among the C."""
+
+    @pytest.mark.parametrize("load", [load_wine, load_iris, load_breast_cancer])
+    def test_the_evidence_stays_unless_a_cost_is_better(self, load):
+        X, y = load(return_X_y=True)
+        folds = StratifiedKFold(5, shuffle=True, random_state=0)
+        model, alone = AdditiveSVCCV(cv=folds).fit(X, y), AdditiveSVC().fit(X, y)
+        assert (model.loss_, model.scale_, model.solver_) == (alone.loss_, alone.scale_, "joint")
+        assert model.evidence_scores_.shape == (1, 5)
+        assert_array_equal(model.decision_function(X), alone.decision_function(X))
+        assert model.C_ == alone.C_
+        assert_allclose(model.best_score_, model.evidence_scores_.mean())
+
+    def test_a_cost_that_is_better_is_taken(self):
+        X, y = load_wine(return_X_y=True)
+        n_calls = iter(range(1000))
+        # Five folds of the first C have the best scores, those of the evidence come last.
+        scoring = lambda *_: 1.0 if next(n_calls) < 5 else 0.5  # noqa: E731
+        model = AdditiveSVCCV(Cs=2, scoring=scoring).fit(X, y)
+        assert model.C_ == model.Cs_[0] == 0.01
+        assert_array_equal(model.decision_function(X), AdditiveSVC(C=0.01, loss="log").fit(X, y).decision_function(X))
+
+    @pytest.mark.parametrize("n_classes", [2, 3])
+    def test_scores_are_those_of_separate_fits(self, n_classes):
+        X, y = load_wine(return_X_y=True)
+        X, y = X[y < n_classes], y[y < n_classes]
+        splits = list(StratifiedKFold(3, shuffle=True, random_state=0).split(X, y))
+        model = AdditiveSVCCV(Cs=CS, cv=splits, scale="minmax", loss="log", tol=1e-4).fit(X, y)
+        assert not hasattr(model, "evidence_scores_")
+        expected = by_hand(X, y, splits, CS, scale="minmax", loss="log", tol=1e-4)
+        assert_allclose(model.scores_[0], expected, atol=0.04)
+
+
 class TestInput:
     def test_sparse_and_dense(self, histograms):
         X, y = histograms
-        sparse, dense = (AdditiveSVCCV(Cs=CS, cv=3, random_state=0).fit(Z, y) for Z in (X, X.toarray()))
+        model = AdditiveSVCCV(loss="hinge", Cs=CS, cv=3, random_state=0)
+        sparse, dense = (clone(model).fit(Z, y) for Z in (X, X.toarray()))
         assert_allclose(sparse.scores_, dense.scores_, atol=0.021)
         assert_allclose(sparse.best_score_, dense.best_score_, atol=0.01)
 

@@ -142,7 +142,7 @@ class TestWeightsOfEvidence:
         plain, scaled = (AdditiveSVC(class_weight={0: f, 1: 2.0 * f, 2: f}, tol=1e-6).fit(X, y) for f in (1.0, 1e-4))
         np.testing.assert_allclose(scaled.predict_proba(X), plain.predict_proba(X), atol=1e-3)
 
-    @pytest.mark.parametrize("estimator", [AdditiveSVCCV(Cs=3), AdditiveSVRCV(Cs=3)])
+    @pytest.mark.parametrize("estimator", [AdditiveSVCCV(Cs=3, loss="hinge"), AdditiveSVRCV(Cs=3)])
     def test_a_search_over_a_number_of_costs(self, estimator):
         X, y = load_wine(return_X_y=True)
         folds = KFold(3, shuffle=True, random_state=0)

@@ -308,3 +308,27 @@ def test_linear_far_out_of_range(scale, data, tmp_path):
     label, scores = run_onnx(model, rows, tmp_path / "model.onnx")
     assert_close(scores, expected)
     assert_same_labels(label, model, rows)
+
+
+@pytest.mark.parametrize("n_labels", [2, 3])
+@pytest.mark.parametrize("loss", ["log", "hinge"])
+def test_several_labels_per_row(n_labels, loss, data, tmp_path):
+    X, y, rows = data
+    labels = (y[:, None] >> np.arange(n_labels)) & 1
+    model = AdditiveSVC(loss=loss, scale="minmax").fit(X, labels)
+    session = onnx_session(model, tmp_path / "model.onnx")
+    found = dict(zip([output.name for output in session.get_outputs()], session.run(None, {"X": rows}), strict=True))
+    assert_close(found["scores"], model.decision_function(rows))
+    sure = np.abs(model.decision_function(rows)) > 1e-4
+    np.testing.assert_array_equal(found["label"][sure], model.predict(rows)[sure])
+    assert ("probabilities" in found) == (loss == "log")
+    if loss == "log":
+        np.testing.assert_allclose(found["probabilities"], model.predict_proba(rows), atol=1e-5)
+    kernline.export.to_json(model, tmp_path / "m.json")
+    described = json.loads((tmp_path / "m.json").read_text())
+    assert described["multilabel"] is True
+    assert described["scores_of"] == [str(k) for k in range(n_labels)]
+    kernline.export.to_csv(model, tmp_path / "m.csv")
+    assert (tmp_path / "m.csv").read_text().startswith(f"feature,value,{','.join(described['scores_of'])}\n")
+    with pytest.raises(ValueError, match=r"to_c takes models of one label per row; .* to_onnx, to_json"):
+        kernline.export.to_c(model, tmp_path / "m.h")

@@ -90,7 +90,8 @@ def search(
     if best_C:
         score = float(found.best["score"])
         measure = f"R² = {score:.4f}" if searched.is_regression else f"accuracy = {100.0 * score:g}%"
-        lines.append(f"Best C = {found.best['C']:g}  CV {measure}")
+        C = found.best["C"]
+        lines.append(f"Best C = {C if isinstance(C, str) else f'{C:g}'}  CV {measure}")
     if path is not None:
         save_model(searched.model, content, path)
         record["model"] = str(path)

@@ -76,11 +76,16 @@ class Search:
         return _found("", self._costs(self.model, data))
 
     def _kernels(self, model: AdditiveSVCCV | AdditiveSVRCV, data: LabelledRows) -> SearchResult[str]:
+        import numpy as np
+
         from ..estimators.search import SearchResult
 
         model.fit(data.X, data.y)
         kernels = model._kernels() if len(model._kernels()) > 1 else [model.kernel_]
-        return SearchResult(list(map(str, kernels)), model.Cs_, model.scores_)
+        Cs, scores = model.Cs_, model.scores_
+        if hasattr(model, "evidence_scores_"):
+            Cs, scores = np.append(Cs, np.nan), np.append(scores, model.evidence_scores_[:, None], axis=1)
+        return SearchResult(list(map(str, kernels)), Cs, scores)
 
     def _gammas(self, model: NystromSVC, data: LabelledRows) -> SearchResult[float]:
         from ..estimators.search import SearchResult
@@ -126,7 +131,8 @@ def _found(parameter: str, result: SearchResult[str] | SearchResult[float]) -> F
     """The settings that were searched; a score that is NaN marks what was not tried."""
 
     def setting(value: str | float, C: float) -> Setting:
-        return {parameter: value, "C": C} if parameter else {"C": C}
+        cost = C if C == C else "evidence"
+        return {parameter: value, "C": cost} if parameter else {"C": cost}
 
     values: list[str | float] = list(result.values)
     value, c = result.best

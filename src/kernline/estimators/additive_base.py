@@ -213,25 +213,41 @@ class AdditiveBase(Solved[Matrix | EncodedData]):
             )
         return is_smooth
 
-    def _fit_jointly(self, data: AnyTrainingData, rows: AdditiveRows, choice: Choice, seed: int) -> None:
-        progress = FitProgress(self, [self._name_of_all(data)], self.max_iter, int(self.verbose))
-        watch = progress.problem(0)
-        by_evidence = choice.C is None
-        data = data.with_mean_weight_one() if by_evidence else data
+    def _joint_settings(self, data: AnyTrainingData, choice: Choice, seed: int) -> JointSettings:
+        """How all problems are solved together, without pairs."""
         C = data.first_cost if choice.C is None else choice.C
-        loss = data.joint_loss(costs(C, data.weights))
-        settings = JointSettings(
+        return JointSettings(
             tol=self.tol,
             max_iter=self.max_iter,
             seed=seed,
             n_threads=thread_count(self.n_jobs),
-            by_evidence=by_evidence,
+            by_evidence=choice.C is None,
             prior_scale=C if data.is_classification else 1.0,
             has_intercept=self.fit_intercept,
-            interactions=checked_interactions(self._interactions(), validation.Names.of(self), rows),
+            interactions=0,
             recost=data.recost,
         )
-        model = fit_jointly(rows, loss, settings, watch)
+
+    def _fit_jointly(
+        self,
+        data: AnyTrainingData,
+        rows: AdditiveRows,
+        choice: Choice,
+        seed: int,
+        progress: FitProgress | None = None,
+        number: int = 0,
+    ) -> None:
+        """Solve all problems together, as problem `number` of a longer fit if its `progress` is given."""
+        if progress is None:
+            progress = FitProgress(self, [self._name_of_all(data)], self.max_iter, int(self.verbose))
+        watch = progress.problem(number)
+        by_evidence = choice.C is None
+        data = data.with_mean_weight_one() if by_evidence else data
+        C = data.first_cost if choice.C is None else choice.C
+        loss = data.joint_loss(costs(C, data.weights))
+        pairs = checked_interactions(self._interactions(), validation.Names.of(self), rows)
+        settings = self._joint_settings(data, choice, seed)
+        model = fit_jointly(rows, loss, replace(settings, interactions=pairs), watch)
         results = solve_results(model)
         watch.end(results[0])
         progress.end(self.tol)

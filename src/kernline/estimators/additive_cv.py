@@ -47,17 +47,23 @@ class AdditiveSVCCV(AdditiveSearch, AdditiveSVC):
         None is accuracy, weighted by `sample_weight`. A name is one of scikit-learn's scorers, given the weights too; a
         callable is called as scoring(model, X, y) for the held-out rows, and may ask the model for `predict`,
         `decision_function` and, with loss="log", `predict_proba` of all of these.
-    gamma, p, loss, scale, fit_intercept, intercept_scaling, tol, max_iter, solver, categorical, missing, class_weight :
+    loss : {"auto", "log", "hinge", "squared_hinge"}, default="auto"
+        As for AdditiveSVC. With the log loss and a number of `Cs`, a weight for each column by evidence, as in
+        AdditiveSVC(C="auto"), is tried besides, and taken unless a C scores higher by more than twice the standard
+        error of the difference.
+    gamma, p, scale, fit_intercept, intercept_scaling, tol, max_iter, solver, categorical, missing, class_weight :
         as for AdditiveSVC
     multi_class : {"auto", "ovr", "crammer-singer"}, default="auto"
-        As for AdditiveSVC, but "auto" is "ovr" for every loss.
+        As for AdditiveSVC.
     n_jobs : int or None, default=None
         Threads, for folds and classes. The result does not depend on it.
     random_state, verbose : as for AdditiveSVC. verbose=1 logs a line for each fold, class and C.
 
     Attributes
     ----------
-    C_, kernel_ : the chosen ones. Of equal scores, the smaller C is taken, then the first kernel.
+    C_, kernel_ : the chosen ones. Of equal scores, the smaller C is taken, then the first kernel. If the evidence
+        decided, C_ is where it began, and `feature_weights_` what it found.
+    evidence_scores_ : the scores of the evidence, (n_kernels, n_folds), if it was tried.
     Cs_ : the C tried.
     scores_ : the scores of the held-out rows, (n_kernels, n_Cs, n_folds). Where they have risen along C, and then
         three C in a row score below the best by more than twice the standard error of the difference, larger C are not
@@ -91,7 +97,7 @@ class AdditiveSVCCV(AdditiveSearch, AdditiveSVC):
         scoring: Scorer = None,
         gamma: float | str = "scale",
         p: float = -8.0,
-        loss: str = "hinge",
+        loss: str = "auto",
         multi_class: str = "auto",
         scale: Scale | Literal["auto"] = "auto",
         fit_intercept: bool = True,

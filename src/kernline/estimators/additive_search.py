@@ -5,11 +5,13 @@ The data is encoded once for each kernel; held-out rows are scored from their co
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 from numbers import Integral
 from typing import ClassVar
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import kernels, validation
@@ -21,6 +23,7 @@ from ..training import AdditiveRows
 from .additive_base import AdditiveBase, Kernel
 from .choices import Choice
 from .cross_validation import Scorer, ScorerName, grid_of
+from .paths import JointPath, Path, SmoothPath
 from .progress import FitProgress
 from .search import Search
 from .training_data import AnyTrainingData
@@ -58,22 +61,41 @@ class AdditiveSearch(AdditiveBase):
         if isinstance(self.Cs, Integral) and data.weight is not None:
             Cs = Cs / data.weight.mean()  # the weights are factors of C, in any unit
         choices = [self._choice_apart(data, 1.0, kernel) for kernel in asked_for]
-        search = Search(data, y, sample_weight, Cs, self.cv, self.scoring, joint=self._is_joint(data))
         seed, n_threads = seed_from(random_of(self.random_state)), thread_count(self.n_jobs)
+        path, together = self._path(data, choices, seed)
+        by_evidence = isinstance(path, partial) and isinstance(self.Cs, Integral)
+        tried = np.append(Cs, np.nan) if by_evidence else Cs
+        search = Search(data, y, sample_weight, tried, self.cv, self.scoring, path=path, together=together)
         solver = self._solver(seed)
         tasks = search.tasks(choice.kernel_name for choice in choices)
-        progress = FitProgress(self, tasks + self._names(data), self.max_iter, int(self.verbose))
+        names = search.names if together else self._names(data)
+        progress = FitProgress(self, tasks + names, self.max_iter, int(self.verbose))
 
         def encoded(choice: Choice) -> AdditiveRows:
             return self._rows(data, choice, seed)
 
         found, rows = search.run(choices, encoded, solver, n_threads, progress)
-        self.Cs_, self.scores_, self.best_score_ = found.Cs, found.scores, found.best_score
-        self._keep_choice(replace(found.best_value, C=found.best_C))
+        self.Cs_, self.best_score_ = Cs, found.best_score
+        self.scores_ = found.scores[:, : Cs.size]
+        if by_evidence:
+            self.evidence_scores_ = found.scores[:, -1]
+        choice = replace(found.best_value, C=None if np.isnan(found.best_C) else found.best_C)
+        self._keep_choice(choice)
+        if isinstance(path, partial):
+            self._fit_jointly(data, rows, choice, seed, progress, len(tasks))
+            return
         cost = found.best_C * data.weights
         results = self._solve(rows, data, cost, solver, n_threads, progress, first=len(tasks))
         progress.end(self.tol)
         self._keep(results, rows)
+
+    def _path(self, data: AnyTrainingData, choices: Sequence[Choice], seed: int) -> tuple[Callable[..., Path], bool]:
+        """What makes the problems of a kernel, and whether there is one for all classes."""
+        if self._is_joint(data):
+            return JointPath, True
+        if data.is_classification and all(self._is_smooth(choice, data) for choice in choices):
+            return partial(SmoothPath, settings=self._joint_settings(data, choices[0], seed)), True
+        return Path, False
 
     def _checked_kernels(self) -> Sequence[Kernel]:
         choices = self._kernels()

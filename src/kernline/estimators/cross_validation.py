@@ -72,7 +72,11 @@ def follow(path: Path, scoring: Scoring, solver: DualCD, n_threads: int, progres
     solver = replace(solver, tol=tol, n_threads=max(1, n_threads // n_tasks))
     starts: list[Start | None] = [None] * n_tasks
     scores = np.full((path.Cs.size, len(path.folds)), np.nan)
+    by_evidence = path.Cs.size - 1 if np.isnan(path.Cs[-1]) else path.Cs.size
+    fallen = False
     for c in range(path.Cs.size):
+        if fallen and c != by_evidence:
+            continue
         values = [np.empty((fold.test.size, path.data.n_problems), dtype=np.float32) for fold in path.folds]
 
         def solve(task: int, c: int = c, values: list[Floats] = values) -> None:
@@ -87,14 +91,14 @@ def follow(path: Path, scoring: Scoring, solver: DualCD, n_threads: int, progres
         scores[c] = [
             scoring(fold.test, at_C, path.probabilities) for fold, at_C in zip(path.folds, values, strict=True)
         ]
-        if _has_fallen(scores[: c + 1]):
-            break
+        fallen = fallen or (c < by_evidence and _has_fallen(scores[: c + 1]))
     if progress.verbose:
-        _log_skipped(path.Cs, scores, c + 1)
+        _log_skipped(path.Cs[:by_evidence], scores[:by_evidence])
     return scores
 
 
-def _log_skipped(Cs: Array, scores: Array, n_tried: int) -> None:
+def _log_skipped(Cs: Array, scores: Array) -> None:
+    n_tried = int(np.count_nonzero(~np.isnan(scores[:, 0])))
     if n_tried < Cs.size:
         logger.info(
             "not tried: C = %s; the last %d scores lie below that of C = %.4g",
@@ -154,10 +158,10 @@ class Scoring:
 def _has_fallen(scores: Array) -> bool:
     """Whether the scores along the path have risen, from the first, and stayed below the best at the end."""
     best = scores[scores.mean(axis=1).argmax()]
-    return len(scores) > _FALLS and all(_is_below(row, best) for row in (scores[0], *scores[-_FALLS:]))
+    return len(scores) > _FALLS and all(is_below(row, best) for row in (scores[0], *scores[-_FALLS:]))
 
 
-def _is_below(scores: Array, best: Array) -> bool:
+def is_below(scores: Array, best: Array) -> bool:
     """Whether they lie below, fold by fold, by more than chance: twice the standard error of the difference."""
     difference = best - scores
     if difference.size < 2:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar, TypeAlias
+from typing import ClassVar, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -42,6 +42,12 @@ class Labelled(TrainingData[RowsT]):
         if self.classes.size == 2:
             return Separate(LOGISTIC, self.targets[0][:][:, None], cost)
         return Softmax(self.number, self.classes.size, cost)
+
+    def of_rows(self, rows: NDArray[np.int32]) -> Self:
+        """Labels and weights of these rows alone; X stays whole."""
+        number = self.number[rows]
+        targets = one_against_rest(self.classes, number)[1]
+        return replace(self, number=number, weights=self.weights[rows], targets=targets)
 
     def held_out(self, values: Floats) -> HeldOutClassifier:
         """The classifier of these scores."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 import numpy as np
@@ -14,7 +14,9 @@ from ..array_types import Array
 from ..losses import Logistic
 from ..native import decision, native_table, slots_of
 from ..solvers import DualCD, JointCD, JointResult, SolveResult
-from ..training import TrainingRows
+from ..training import AdditiveRows, TrainingRows
+from .joint_fit import JointSettings, solve_results
+from .joint_fit import fit as fit_jointly
 from .labelled import AnyLabelled
 from .probabilities import FromScores
 from .progress import ProblemProgress
@@ -61,7 +63,7 @@ class Path:
         start: Start | None,
         watch: ProblemProgress,
         interrupted: threading.Event,
-    ) -> tuple[Solution, Start]:
+    ) -> tuple[Solution, Start | None]:
         """Solve one problem of one fold at one C; returns the start of the next C too."""
         train = self.folds[fold].train
         problem = self.data.problem(number, self.rows, self._cost(fold, c), train)
@@ -85,6 +87,76 @@ class Path:
         weights = np.append(result.curves, np.float32(0.0))  # the float more that a pair table may touch
         _core.read_members(self.rows.data.native, table, weights, held_out, out, 1)
         return out[:, None] + result.intercepts
+
+
+@dataclass(frozen=True)
+class SmoothPath(Path):
+    """The problems of one kernel with the log loss: a fold's rows, all classes together, one of the C.
+
+    The last number of `Cs`, if it is NaN, stands for a weight of each column by evidence instead of C.
+    """
+
+    data: AnyLabelled
+    rows: AdditiveRows
+    settings: JointSettings
+
+    @property
+    def n_problems(self) -> int:
+        """Problems of a fold at one C."""
+        return 1
+
+    @property
+    def probabilities(self) -> FromScores | None:
+        """How scores become probabilities."""
+        return "softmax"
+
+    def solve(
+        self,
+        fold: int,
+        number: int,
+        c: int,
+        solver: DualCD,
+        start: Start | None,
+        watch: ProblemProgress,
+        interrupted: threading.Event,
+    ) -> tuple[Solution, Start | None]:
+        """Solve one fold at one C, from zero."""
+        train = self.folds[fold].train
+        by_evidence = bool(np.isnan(self.Cs[c]))
+        data = self.data.of_rows(train)
+        data = data.with_mean_weight_one() if by_evidence else data
+        C = data.first_cost if by_evidence else float(self.Cs[c])
+        settings = replace(
+            self.settings,
+            tol=solver.tol,
+            seed=solver.seed,
+            n_threads=solver.n_threads,
+            by_evidence=by_evidence,
+            prior_scale=C,
+        )
+        rows = replace(self.rows, data=self.rows.data[train])
+        model = fit_jointly(rows, data.joint_loss(C * data.weights), settings, watch)
+        first = solve_results(model)[0]
+        return JointResult(
+            n_iter=first.n_iter,
+            primal=first.primal,
+            gap=first.gap,
+            converged=first.converged,
+            history=first.history,
+            stopped=first.stopped,
+            beta=np.zeros((0, 0), dtype=np.float32),
+            curves=model.weights,
+            intercepts=model.intercepts,
+        ), None
+
+    def scores_of(self, number: int) -> slice:
+        """The columns of the scores that a problem gives: all of them."""
+        return slice(None)
+
+    def values(self, fold: int, result: Solution) -> Array:
+        """f(x_i) of the fold's held-out rows, a column for each score."""
+        held_out = self.rows.data[self.folds[fold].test]
+        return decision(held_out, self.rows.pair.read, slots_of(result.curves), result.intercepts, 1)
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,9 @@ from ..array_types import Array, Labels
 from ..class_signs import costs
 from ..solvers import DualCD
 from ..training import TrainingRows
-from .cross_validation import Scorer, Scoring, folds_of, follow
+from .cross_validation import Scorer, Scoring, folds_of, follow, is_below
 from .labelled import ALL_CLASSES
-from .paths import JointPath, Path
+from .paths import Path
 from .progress import FitProgress
 from .training_data import AnyTrainingData
 
@@ -27,7 +27,8 @@ RowsT = TypeVar("RowsT", bound=TrainingRows)
 class SearchResult(Generic[ValueT]):
     """The scores of held-out rows, (n_values, n_Cs, n_folds), for each value of a parameter and each C.
 
-    NaN where C was not tried. Of equal mean scores, the smaller C is taken, then the first value.
+    NaN where C was not tried. Of equal mean scores, the smaller C is taken, then the first value. A last C of NaN is
+    that of the evidence, which is taken unless its scores are below the best by more than chance.
     """
 
     values: Sequence[ValueT]
@@ -43,9 +44,15 @@ class SearchResult(Generic[ValueT]):
     def best(self) -> tuple[int, int]:
         """The numbers of the best value and C."""
         means = np.round(self.means, 12)  # so that equal scores stay equal for every order of summation
-        found = [(np.nanmax(row), -int(np.nanargmax(row))) for row in means]
+        n_Cs = self.Cs.size - int(np.isnan(self.Cs[-1]))
+        found = [(np.nanmax(row), -int(np.nanargmax(row))) for row in means[:, :n_Cs]]
         value = max(range(len(found)), key=lambda k: found[k])
-        return value, -found[value][1]
+        best = value, -found[value][1]
+        if n_Cs < self.Cs.size:
+            value = int(means[:, -1].argmax())
+            if not is_below(self.scores[value, -1], self.scores[best]):
+                return value, n_Cs
+        return best
 
     @property
     def best_value(self) -> ValueT:
@@ -66,7 +73,8 @@ class SearchResult(Generic[ValueT]):
 class Search:
     """The settings of a search, and the names of the problems that it solves, for progress.
 
-    The folds split y as given, and `data` may have rows of weight zero left out.
+    The folds split y as given, and `data` may have rows of weight zero left out. `path` makes the problems of a kernel;
+    `together` says that it has one for all classes. A last C of NaN is that of the evidence (SmoothPath).
     """
 
     def __init__(
@@ -78,20 +86,21 @@ class Search:
         cv: object,
         scoring: Scorer,
         *,
-        joint: bool = False,
+        path: Callable[..., Path] = Path,
+        together: bool = False,
     ) -> None:
         given: Labels = np.asarray(y)
         self.data, self.Cs = data, Cs
-        self.path: type[Path] = JointPath if joint else Path
-        self.names = [ALL_CLASSES] if joint else data.names
+        self.path = path
+        self.names = [ALL_CLASSES] if together else data.names
         self.folds = folds_of(cv, given if data.y.ndim > 1 else given.ravel(), sample_weight, data)
         self.scoring = Scoring(scoring, data)
-        _ = costs(Cs[0], data.weights), costs(Cs[-1], data.weights)  # refuses what does not fit into float32
+        _ = costs(Cs[0], data.weights), costs(np.nanmax(Cs), data.weights)  # refuses what does not fit into float32
 
     def tasks(self, values: Iterable[str]) -> list[str]:
         """The names of all problems, in the order in which they are numbered."""
         return [
-            f"{value}, fold {fold}, {name}, C={C:.3g}"
+            f"{value}, fold {fold}, {name}, {'by evidence' if np.isnan(C) else f'C={C:.3g}'}"
             for value in values
             for fold in range(len(self.folds))
             for name in self.names
@@ -108,11 +117,13 @@ class Search:
     ) -> tuple[SearchResult[ValueT], RowsT]:
         """Score every C on every fold for each value, on the rows that the value gives; returns the best rows too."""
         scores = np.full((len(values), self.Cs.size, len(self.folds)), np.nan)
+        kept = -1
         n_tasks = len(self.folds) * len(self.names) * self.Cs.size
         for k, value in enumerate(values):
             rows = rows_of(value)
             path = self.path(rows, self.folds, self.data, self.Cs)
             scores[k] = follow(path, self.scoring, solver, n_threads, progress, k * n_tasks)
             if SearchResult(values[: k + 1], self.Cs, scores[: k + 1]).best[0] == k:
-                best_rows = rows
-        return SearchResult(values, self.Cs, scores), best_rows
+                best_rows, kept = rows, k
+        found = SearchResult(values, self.Cs, scores)
+        return found, best_rows if kept == found.best[0] else rows_of(found.best_value)

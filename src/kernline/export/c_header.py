@@ -64,7 +64,7 @@ def to_c(model: AdditiveModel, path: str | os.PathLike[str], *, name: str | None
     ...     "int digits_predict(" in open(path).read()
     True
     """
-    model = additive_model(model, "to_c")
+    model = additive_model(model, "to_c", multilabel=False)
     name = re.sub(r"\W", "_", Path(path).name.split(".")[0], flags=re.ASCII) if name is None else name
     if not re.fullmatch(r"[A-Za-z_]\w*", name, flags=re.ASCII):
         raise ValueError(f"to_c: {name!r} cannot begin a name in C. Pass name= with letters, digits and underscores.")

@@ -19,16 +19,22 @@ from ..tables import DenseTable
 AdditiveModel: TypeAlias = AdditiveSVC | AdditiveSVR
 
 
-def additive_model(model: object, call: str) -> AdditiveModel:
-    """Return the model if it is a fitted sum of curves, in the unit of y, else raise."""
+def additive_model(model: object, call: str, *, multilabel: bool = True) -> AdditiveModel:
+    """Return the model if it is a fitted sum of curves, in the unit of y, else raise.
+
+    One of several labels per row is refused unless `multilabel`.
+    """
     if not isinstance(model, AdditiveSVC | AdditiveSVR):
         raise ValueError(
             f"{call} takes AdditiveSVC, AdditiveSVR and their CV versions, whose models are curves; got "
             f"{type(model).__name__}. kernline.save writes any model."
         )
     check_is_fitted(model)
-    if getattr(model, "multilabel_", False):
-        raise ValueError(f"{call} takes models of one label a row; this one has several. kernline.save writes it.")
+    if not multilabel and is_multilabel(model):
+        raise ValueError(
+            f"{call} takes models of one label per row; this one has several labels. to_onnx, to_json and "
+            "kernline.save write it; or fit a model for each label."
+        )
     if isinstance(model, AdditiveSVR) and (model.target_unit_ != 1.0).any():
         unit = float(model.target_unit_[model.target_unit_ != 1.0][0])
         raise ValueError(
@@ -38,10 +44,16 @@ def additive_model(model: object, call: str) -> AdditiveModel:
     return model
 
 
+def is_multilabel(model: object) -> bool:
+    """Whether a row may have several labels, each with a score of its own."""
+    return bool(getattr(model, "multilabel_", False))
+
+
 def names_of_problems(model: AdditiveModel) -> list[str]:
     """What each sum of curves is: the score of a class (of two, the second), or the prediction of an output."""
     if isinstance(model, AdditiveSVC):
-        return [str(name) for name in (model.classes_ if model.classes_.size > 2 else model.classes_[1:]).tolist()]
+        has_one_score = model.classes_.size == 2 and not is_multilabel(model)
+        return [str(name) for name in (model.classes_[1:] if has_one_score else model.classes_).tolist()]
     n_outputs = model.shapes_.n_problems
     return ["prediction"] if n_outputs == 1 else [f"prediction {k}" for k in range(n_outputs)]
 

@@ -29,6 +29,7 @@ from .common import (
     ExportedTerm,
     additive_model,
     gap_values,
+    is_multilabel,
     level_names,
     name_of,
     names_of_problems,
@@ -41,7 +42,8 @@ from .pairs import described_pair, lines_of_pair
 def to_json(model: AdditiveModel, path: str | os.PathLike[str]) -> None:
     """Write the curves of an additive model as JSON: classes, intercepts, and a list of features with their points.
 
-    "scores_of" says what the curves add up to: the scores of classes, or, with "classes": null, predictions.
+    "scores_of" says what the curves add up to: the scores of classes, or, with "classes": null, predictions. With
+    "multilabel": true, a row has every label whose score is positive.
 
     "between" says how to interpolate between a feature's "values", which are in increasing order. Outside them, a curve
     is constant, or, if the model "extrapolates", continues straight.
@@ -81,6 +83,7 @@ def to_json(model: AdditiveModel, path: str | os.PathLike[str]) -> None:
     gaps = gap_values(model.shapes_.encoder)
     described = {
         "classes": model.classes_.tolist() if isinstance(model, AdditiveSVC) else None,
+        "multilabel": is_multilabel(model),
         "scores_of": names_of_problems(model),
         "intercepts": model.intercept_.tolist(),
         "extrapolates": not model.shapes_.encoder.clips,

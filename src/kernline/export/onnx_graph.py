@@ -38,7 +38,8 @@ def to_onnx(
     """Write a model as an ONNX graph with the input "X".
 
     The outputs of a classifier are "label" and "scores", the result of `decision_function`, and with loss="log"
-    "probabilities", that of `predict_proba`; the output of a regressor is "prediction". Supported are AdditiveSVC and
+    "probabilities", that of `predict_proba`; with several labels per row, "label" is a matrix of zeros and ones, as of
+    `predict`. The output of a regressor is "prediction". Supported are AdditiveSVC and
     AdditiveSVR with every kernel and approximation, NystromSVC with kernel "rbf", "poly" or "sigmoid", and BudgetedSVC.
     Rows are dense. A model of columns of text has a second input "text", a tensor of strings with these columns alone,
     and "X" has the others, both in the order of the training data; the empty string is a missing value. The names of

@@ -14,7 +14,7 @@ from ..estimators.additive import AdditiveSVC
 from ..estimators.additive_svr import AdditiveSVR
 from ..estimators.budgeted import BudgetedSVC
 from ..estimators.nystrom import NystromSVC
-from .common import probabilities_of
+from .common import is_multilabel, probabilities_of
 
 if TYPE_CHECKING:
     import onnx
@@ -73,6 +73,8 @@ class Graph:
 
     def label(self, model: Classifier, scores: str) -> list[onnx.ValueInfoProto]:
         """The label of the highest score, the scores, and probabilities if the model has any."""
+        if is_multilabel(model):
+            return self._indicator(model, scores)
         classes, columns = _labels(model.classes_), scores
         if classes.size == 2:
             scores = self("Squeeze", scores, np.array([1]))
@@ -89,6 +91,18 @@ class Graph:
         if kind is not None:
             value = self.probabilities(columns, kind)
             outputs.append(self.output("probabilities", value, self.type_of(np.float64), classes.size))
+        return outputs
+
+    def _indicator(self, model: Classifier, scores: str) -> list[onnx.ValueInfoProto]:
+        """Ones for the labels of positive scores, the scores, and probabilities if the model has any."""
+        n_labels, number = model.classes_.size, self.type_of(np.float64)
+        labels = self.cast(self("Greater", scores, np.float64(0.0)), np.int64)
+        outputs = [
+            self.output("label", labels, self.type_of(np.int64), n_labels),
+            self.output("scores", scores, number, n_labels),
+        ]
+        if probabilities_of(model) is not None:
+            outputs.append(self.output("probabilities", self("Sigmoid", scores), number, n_labels))
         return outputs
 
     def probabilities(self, scores: str, kind: str) -> str:
