@@ -1,0 +1,166 @@
+"""ContributionDisplay: what each feature of one row adds to its score."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..array_types import Array, MatrixLike, is_sparse
+from . import style
+from .model_parts import ModelParts, model_parts
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.container import BarContainer
+    from matplotlib.figure import Figure
+
+
+@dataclass
+class ContributionDisplay:
+    """The features of one row that push its score up (blue) and down (orange), the strongest on top.
+
+    Attributes
+    ----------
+    labels : the features that are drawn, with their values in this row.
+    values : what each adds to the score.
+    other : what all other features add, `n_other` of them.
+    start : where the sum begins: the mean score of the training rows if curves are centred, else the intercept.
+    score : the score of the row, ``start + values.sum() + other``.
+    class_name : whose score it is.
+    figure_, axes_ : the figure and the axes; bars_ : the container of the bars.
+    """
+
+    labels: Sequence[str]
+    values: Array
+    other: float
+    n_other: int
+    start: float
+    score: float
+    class_name: str
+    centred: bool = True
+
+    figure_: Figure | None = None
+    axes_: Axes | None = None
+    bars_: BarContainer | None = None
+
+    @classmethod
+    def from_estimator(
+        cls,
+        estimator: object,
+        X: MatrixLike,
+        row: int = 0,
+        *,
+        class_name: object = None,
+        top: int = 10,
+        centred: bool | None = None,
+        ax: Axes | None = None,
+    ) -> ContributionDisplay:
+        """Draw the contributions to the score of row `row` of X.
+
+        Parameters
+        ----------
+        class_name : whose score is explained; by default that of the class with the highest score.
+        top : features to draw; the others are one bar.
+        centred : whether a feature's contribution is compared with its mean over the training rows. By default it is,
+            unless X is sparse: then a zero adds nothing, and only words that occur count.
+        """
+        parts = model_parts(estimator, cls.__name__)
+        if centred is None:
+            centred = not is_sparse(X) and parts.shapes.training is not None
+        rows = parts.rows(_one_row(X, row))
+        values, starts = _contributions(parts, rows, centred=centred)
+        scores = starts + values.sum(axis=0)
+        problem = int(np.argmax(scores)) if class_name is None else parts.problem(class_name)
+        values = values[:, problem]
+        order = np.argsort(-np.abs(values), kind="stable")[:top]
+        drawn = order[values[order] != 0.0]
+        display = cls(
+            labels=_labels(parts, rows, drawn.tolist()),
+            values=values[drawn],
+            other=float(np.delete(values, drawn).sum()),
+            n_other=values.size - drawn.size,
+            start=float(starts[problem]),
+            score=float(scores[problem]),
+            class_name=parts.problem_names[problem],
+            centred=centred,
+        )
+        return display.plot(ax)
+
+    def plot(self, ax: Axes | None = None) -> ContributionDisplay:
+        """Draw on `ax`, or on a new figure."""
+        values, labels = [*self.values], [*self.labels]
+        if self.n_other:
+            values.append(self.other)
+            labels.append(f"{self.n_other:,} other features")
+        values.append(self.start)
+        labels.append("mean score" if self.centred else "intercept")
+        n = len(values)
+        self.axes_ = axes = style.axes_for(ax, (6.0, 1.1 + 0.27 * n))
+        self.figure_ = axes.get_figure()
+        colours = [style.FOR if value >= 0.0 else style.AGAINST for value in values]
+        self.bars_ = axes.barh(np.arange(n), values, 0.72, color=[*colours[:-1], style.GREY])
+        axes.bar_label(self.bars_, [f"{value:+.3g}" for value in values], padding=3, fontsize=8)
+        axes.axvline(0.0, color="0.4", linewidth=0.8)
+        style.name_ticks(axes.yaxis, labels, 34, fontsize=8.5)
+        axes.set_ylim(n - 0.4, -0.6)
+        low, high = min(0.0, *values), max(0.0, *values)
+        room = 0.16 * ((high - low) or 1.0)  # for the numbers at the ends of bars
+        axes.set_xlim(low - room * (low < 0.0), high + room)
+        style.few_ticks(axes.xaxis, 5)
+        what = "" if self.class_name == "prediction" else f" of {style.shown(self.class_name)}"
+        axes.set_xlabel("contribution to the score", fontsize=9)
+        axes.set_title(f"score{what}: {self.score:+.3g}", fontsize=9.5, loc="left", parse_math=False)
+        for side in ("top", "right", "left"):
+            axes.spines[side].set_visible(False)
+        return self
+
+
+def _one_row(X: MatrixLike, row: int) -> MatrixLike:
+    """Row `row` of X, as a table of one row."""
+    table = np.asarray(X) if isinstance(X, list | tuple) else X
+    if getattr(table, "ndim", 2) == 1:
+        raise ValueError("ContributionDisplay: X must be a table of rows; got one row. Pass X[i : i + 1].")
+    n = table.shape[0]  # type: ignore[union-attr]
+    if not -n <= row < n:
+        raise IndexError(f"ContributionDisplay: no row {row}; X has {n} rows.")
+    first = row % n
+    sliced = table.tocsr() if is_sparse(table) else table
+    return sliced[first : first + 1]  # type: ignore[index]
+
+
+def _contributions(parts: ModelParts, rows: MatrixLike, *, centred: bool) -> tuple[Array, Array]:
+    """What each function adds to each problem, (n_functions, n_problems), and where the sums begin."""
+    shapes = parts.model.shapes_
+    found = (shapes.centred() if centred else shapes).explain(rows)
+    values = np.stack([found.row(0, problem) for problem in range(shapes.n_problems)], axis=1)
+    return values, np.asarray(found.intercepts, dtype=np.float64)
+
+
+def _labels(parts: ModelParts, rows: MatrixLike, functions: list[int]) -> list[str]:
+    """ "name = value" for the functions, "a × b" for pairs."""
+    labels = []
+    for k, name in zip(functions, parts.names(functions), strict=True):
+        is_single = k < parts.shapes.n_features
+        labels.append(style.shown(name) + (f" = {_value(rows, k)}" if is_single else ""))
+    return labels
+
+
+def _value(rows: MatrixLike, column: int) -> str:
+    """The value of the one row in a column, as text."""
+    if is_sparse(rows):
+        cell = rows.tocsr()[:, [column]].toarray()[0, 0]
+    elif hasattr(rows, "iloc"):
+        cell = rows.iloc[0, column]
+    elif hasattr(rows, "columns"):
+        cell = np.asarray(rows[:, column] if hasattr(rows, "row") else rows.column(column))[0]
+    else:
+        cell = np.asarray(rows)[0, column]
+    if isinstance(cell, bool | np.bool_):
+        return str(bool(cell))
+    if isinstance(cell, int | float | np.number):
+        return "missing" if np.isnan(cell) else style.number(float(cell))
+    is_missing = cell is None or str(cell) in ("", "<NA>", "nan")
+    return "missing" if is_missing else style.shown(cell, 16)
