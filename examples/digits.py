@@ -29,7 +29,9 @@ def main() -> None:
     wrong = np.flatnonzero(model.predict(data.X_test) != data.y_test)[:1]
     label, guess = data.y_test[wrong][0], model.predict(data.X_test[wrong])[0]
     print(f"a {label} that was taken for a {guess}: what spoke for either")
-    save(ImageDisplay.from_estimator(model, X=data.X_test[wrong], classes=[label, guess]), asked.out / "digits-wrong.png")
+    save(
+        ImageDisplay.from_estimator(model, X=data.X_test[wrong], classes=[label, guess]), asked.out / "digits-wrong.png"
+    )
 
 
 if __name__ == "__main__":

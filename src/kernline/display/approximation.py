@@ -92,14 +92,14 @@ class ApproximationDisplay:
         if not self.curves:
             raise ValueError("ApproximationDisplay: there are no curves to draw. Pass at least one.")
         self.axes_ = axes = style.axes_for(ax, (5.0, 3.5))
-        self.figure_ = axes.get_figure()
+        self.figure_ = style.figure_of(axes)
         first = next(iter(self.curves.values()))
         handles = axes.plot(first.x, first.exact, color="0.8", linewidth=6, solid_capstyle="round")
         for k, curve in enumerate(self.curves.values()):
             handles += axes.plot(curve.x, curve.approximate, **style.line_look(k))
         axes.set_xlabel("feature value")
         axes.set_ylabel("g")
-        style.class_legend(axes, handles, ["exact", *self.curves])
+        style.class_legend(axes, handles, ["exact", *self.curves], on_figure=False)
         return self
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ..array_types import Array, MatrixLike, is_sparse
+from ..encoding import LevelTable
 from . import style
 from .model_parts import ModelParts, model_parts
 
@@ -99,23 +100,28 @@ class ContributionDisplay:
         labels.append("mean score" if self.centred else "intercept")
         n = len(values)
         self.axes_ = axes = style.axes_for(ax, (6.0, 1.1 + 0.27 * n))
-        self.figure_ = axes.get_figure()
+        self.figure_ = style.figure_of(axes)
         colours = [style.FOR if value >= 0.0 else style.AGAINST for value in values]
         self.bars_ = axes.barh(np.arange(n), values, 0.72, color=[*colours[:-1], style.GREY])
-        axes.bar_label(self.bars_, [f"{value:+.3g}" for value in values], padding=3, fontsize=8)
+        axes.bar_label(self.bars_, [_signed(value) for value in values], padding=3, fontsize=8)
         axes.axvline(0.0, color="0.4", linewidth=0.8)
-        style.name_ticks(axes.yaxis, labels, 34, fontsize=8.5)
+        style.name_ticks(axes.yaxis, labels, 34, 8.5)
         axes.set_ylim(n - 0.4, -0.6)
         low, high = min(0.0, *values), max(0.0, *values)
         room = 0.16 * ((high - low) or 1.0)  # for the numbers at the ends of bars
         axes.set_xlim(low - room * (low < 0.0), high + room)
         style.few_ticks(axes.xaxis, 5)
+        axes.tick_params(axis="x", labelsize=8)
         what = "" if self.class_name == "prediction" else f" of {style.shown(self.class_name)}"
         axes.set_xlabel("contribution to the score", fontsize=9)
-        axes.set_title(f"score{what}: {self.score:+.3g}", fontsize=9.5, loc="left", parse_math=False)
+        axes.set_title(f"score{what}: {_signed(self.score)}", fontsize=9.5, loc="left", parse_math=False)
         for side in ("top", "right", "left"):
             axes.spines[side].set_visible(False)
         return self
+
+
+def _signed(value: float) -> str:
+    return f"{value:+.3g}".replace("-", "−")
 
 
 def _one_row(X: MatrixLike, row: int) -> MatrixLike:
@@ -150,17 +156,25 @@ def _labels(parts: ModelParts, rows: MatrixLike, functions: list[int]) -> list[s
 
 def _value(rows: MatrixLike, column: int) -> str:
     """The value of the one row in a column, as text."""
-    if is_sparse(rows):
-        cell = rows.tocsr()[:, [column]].toarray()[0, 0]
-    elif hasattr(rows, "iloc"):
-        cell = rows.iloc[0, column]
-    elif hasattr(rows, "columns"):
-        cell = np.asarray(rows[:, column] if hasattr(rows, "row") else rows.column(column))[0]
-    else:
-        cell = np.asarray(rows)[0, column]
+    cell = _cell(rows, column)
     if isinstance(cell, bool | np.bool_):
         return str(bool(cell))
     if isinstance(cell, int | float | np.number):
         return "missing" if np.isnan(cell) else style.number(float(cell))
     is_missing = cell is None or str(cell) in ("", "<NA>", "nan")
     return "missing" if is_missing else style.shown(cell, 16)
+
+
+def _cell(rows: Any, column: int) -> object:
+    """The value itself, of an array, a sparse matrix, or a table of any library."""
+    if is_sparse(rows):
+        return rows.tocsr()[:, [column]].toarray()[0, 0]
+    if isinstance(rows, LevelTable):
+        return rows[rows.columns[column]][0]
+    if hasattr(rows, "iloc"):
+        return rows.iloc[0, column]
+    if hasattr(rows, "column"):  # pyarrow
+        return rows.column(column)[0].as_py()
+    if hasattr(rows, "row"):  # polars
+        return rows.row(0)[column]
+    return np.asarray(rows)[0, column]

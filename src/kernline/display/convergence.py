@@ -78,7 +78,7 @@ class ConvergenceDisplay:
         if self.has_seconds and (ax is None or np.size(np.asarray(ax, dtype=object)) > 1):
             panels.append(("seconds", self.seconds))
         self.axes_ = style.row_of_axes(ax, len(panels), (3.8, 3.0), "ConvergenceDisplay")
-        self.figure_ = self.axes_[0].get_figure()
+        self.figure_ = style.figure_of(self.axes_[0])
         drawn = self._drawn()
         for axes, (label, x) in zip(self.axes_, panels, strict=True):
             for look, problem in enumerate(drawn):
@@ -102,11 +102,10 @@ class ConvergenceDisplay:
     def _legend(self, drawn: list[int], *, on_figure: bool) -> Legend | None:
         if len(self.values) == 1:
             return None
-        assert self.figure_ is not None
         assert self.axes_ is not None
         lines = self.axes_[0].lines[: len(drawn)]
         names = [self.names[k] for k in drawn]
-        return style.class_legend(self.figure_ if on_figure else self.axes_[0], lines, names)
+        return style.class_legend(self.axes_[0], lines, names, on_figure=on_figure)
 
 
 def _point(report: object) -> tuple[float, float, float]:

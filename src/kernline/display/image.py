@@ -77,14 +77,14 @@ class ImageDisplay:
             self.figure_, self.axes_ = style.grid_of_axes(n, columns, (1.5, 1.5 * ratio + 0.25))
         else:
             self.axes_ = style.given_axes(ax, n, "ImageDisplay")
-            self.figure_ = self.axes_[0].get_figure()
+            self.figure_ = style.figure_of(self.axes_[0])
         largest = float(np.abs(self.images).max(initial=0.0)) or 1.0
         for axes, image, name in zip(self.axes_, self.images, self.class_names, strict=True):
-            picture = axes.imshow(image, cmap=style.DIVERGING, vmin=-largest, vmax=largest, interpolation="nearest")
+            picture = axes.imshow(image, cmap=style.diverging(), vmin=-largest, vmax=largest, interpolation="nearest")
             axes.set_xticks([])
             axes.set_yticks([])
             axes.set_title(style.shown(name, 14), fontsize=9.5, parse_math=False)
-        bar = self.figure_.colorbar(picture, ax=self.axes_, shrink=0.8, aspect=25)
+        bar = style.figure_of(self.axes_[0]).colorbar(picture, ax=self.axes_, shrink=0.8, aspect=25)
         bar.set_label(self.what, fontsize=8)
         bar.ax.tick_params(labelsize=8)
         style.few_ticks(bar.ax.yaxis)
@@ -98,8 +98,8 @@ def _size(n_features: int, shape: tuple[int, int] | None) -> tuple[int, int]:
         shape = (side, side)
     if len(shape) != 2 or shape[0] * shape[1] != n_features:
         raise ValueError(
-            f"ImageDisplay: a picture of shape {tuple(shape)} has {math.prod(shape)} pixels, and the model {n_features} "
-            "features. Pass shape=(height, width)."
+            f"ImageDisplay: a picture of shape {tuple(shape)} has {math.prod(shape)} pixels, and the model has "
+            f"{n_features} features. Pass shape=(height, width)."
         )
     return int(shape[0]), int(shape[1])
 

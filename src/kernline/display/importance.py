@@ -77,12 +77,13 @@ class ImportanceDisplay:
         """Draw on `ax`, or on a new figure."""
         n = len(self.values)
         self.axes_ = axes = style.axes_for(ax, (5.5, 0.9 + 0.24 * n))
-        self.figure_ = axes.get_figure()
+        self.figure_ = style.figure_of(axes)
         self.bars_ = axes.barh(np.arange(n), self.values, 0.72, color=style.FOR)
-        style.name_ticks(axes.yaxis, self.feature_names, 28, fontsize=8.5)
+        style.name_ticks(axes.yaxis, self.feature_names, 28, 8.5)
         axes.set_ylim(n - 0.4, -0.6)
         axes.set_xlim(left=0.0)
         style.few_ticks(axes.xaxis, 5)
+        axes.tick_params(axis="x", labelsize=8)
         axes.set_xlabel(self.measure, fontsize=9, parse_math=False)
         if n < self.n_functions:
             axes.set_title(f"{n} of {self.n_functions:,} features", fontsize=9.5, loc="left")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..array_types import Array
+from ..array_types import Array, Floats
 from ..estimators.budgeted import BudgetedSVC
 from ..landmarks import merging
 from . import style
@@ -35,8 +35,8 @@ class MergeSurfaceDisplay:
 
     m: Array
     kappa: Array
-    h: Array
-    loss: Array
+    h: Floats
+    loss: Floats
 
     figure_: Figure | None = None
     axes_: list[Axes] | None = None
@@ -61,12 +61,11 @@ class MergeSurfaceDisplay:
     def plot(self, ax: Sequence[Axes] | None = None) -> MergeSurfaceDisplay:
         """Draw on `ax`, two axes, or on a new figure."""
         self.axes_ = style.row_of_axes(ax, 2, (4.0, 3.2), "MergeSurfaceDisplay")
-        self.figure_ = self.axes_[0].get_figure()
+        self.figure_ = style.figure_of(self.axes_[0])
         for axes, table, title in zip(self.axes_, (self.h, self.loss), _TITLES, strict=True):
             extent = (self.kappa[0], self.kappa[-1], self.m[0], self.m[-1])
             picture = axes.imshow(table, extent=extent, origin="lower", aspect="auto", cmap="cividis")
-            lines = axes.contour(self.kappa, self.m, table, levels=6, colors="white", linewidths=0.6)
-            axes.clabel(lines, fontsize=7)
+            axes.contour(self.kappa, self.m, table, levels=6, colors="white", linewidths=0.6)
             axes.set_xlabel("κ, the kernel of the two points", fontsize=9)
             axes.set_title(title, fontsize=9.5)
             axes.tick_params(labelsize=8)

@@ -43,9 +43,16 @@ class ModelParts:
         order = np.argsort(-self.model.feature_importances_, kind="stable")[:n]
         return [int(k) for k in order]
 
+    def columns(self, function: int) -> tuple[str, ...]:
+        """The names of the columns that a function reads, or "feature 3" where they have none."""
+        shapes = self.shapes
+        numbers = (function,) if function < shapes.n_features else shapes.functions[function]
+        names = shapes.feature_names_in_
+        return tuple(f"feature {j}" if names is None else str(names[j]) for j in numbers)
+
     def names(self, functions: list[int]) -> list[str]:
         """The names of some functions: columns, or two columns with a cross between them."""
-        return [self.shapes.name_of(k) for k in functions]
+        return [" × ".join(self.columns(k)) for k in functions]
 
     def problem(self, name: object) -> int:
         """The number of the problem of a class or an output."""

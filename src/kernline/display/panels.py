@@ -23,6 +23,7 @@ _MOST_LEVELS = 12
 _MOST_BARS = 4
 _MARGIN = 0.06
 _BINS = 40
+_EFFECT = "effect on the score"
 _STRIP = 0.13  # height of the strip of a density, or its width, as a share of the panel
 
 
@@ -48,44 +49,49 @@ def legend_handles(curves: Sequence[Curve], n: int) -> list[Line2D]:
     has_lines, has_markers = "number" in kinds, "category" in kinds and n > _MOST_BARS
     found = []
     for k in range(n):
-        look = style.line_look(k) if has_lines or not has_markers else {"color": style.COLOURS[k % 7], "linestyle": ""}
-        found.append(Line2D([], [], marker=style.MARKERS[k % 11] if has_markers else "", markersize=4, **look))
+        look = style.line_look(k)
+        if has_markers and not has_lines:
+            look["linestyle"] = ""
+        found.append(Line2D([], [], marker=style.marker(k) if has_markers else "", markersize=4, **look))
     return found
 
 
 @dataclass(frozen=True)
 class Panel:
-    """The axes of one curve, with the looks of the classes and the limits of effects."""
+    """The axes of one curve, with the names of its columns, the classes to draw and the limits of effects."""
 
     ax: Axes
     curve: Curve
+    names: tuple[str, ...]
     problems: Sequence[int]
-    looks: Sequence[dict[str, object]]
+    class_names: Sequence[str]
     limits: tuple[float, float]
 
-    def draw(self, *, has_label: bool, class_names: Sequence[str]) -> str:
-        """Draw the curve, and return what the title says besides its name."""
+    def draw(self, *, has_label: bool) -> None:
+        """Draw the curve; `has_label` is whether the axis of effects is named."""
         self.ax.tick_params(labelsize=SMALL)
+        title = " × ".join(style.shown(name, 30 if len(self.names) == 1 else 14) for name in self.names)
         if self.curve.kind == "pair":
-            return self._pair(class_names)
-        if self.curve.kind == "category":
+            title += self._pair()
+        elif self.curve.kind == "category":
             self._category()
-            return ""
-        self._number()
-        if has_label:
-            self.ax.set_ylabel("effect on the score", fontsize=SMALL)
-        return ""
+        else:
+            self._number()
+            if has_label:
+                self.ax.set_ylabel(_EFFECT, fontsize=SMALL)
+        self.ax.set_title(title, fontsize=TITLE, parse_math=False)
 
     def _number(self) -> None:
         ax, curve = self.ax, self.curve
         x, effect = np.asarray(curve.x, dtype=np.float64), curve.effect[:, self.problems]
         ax.axhline(0.0, color="0.8", linewidth=0.8, zorder=0)
-        marker = "o" if x.size == 1 else ""
-        for k, look in enumerate(self.looks):
+        marker, looks = "o" if x.size == 1 else "", self._looks()
+        for k, look in enumerate(looks):
             ax.plot(x, effect[:, k], linewidth=1.6, marker=marker, **look)
         ax.set_ylim(self.limits)
-        if x.size > 1 and x[-1] > x[0]:
-            ax.set_xlim(x[0], x[-1])
+        low, high = _range(curve)
+        if high > low:
+            ax.set_xlim(low, high)
         style.few_ticks(ax.yaxis)
         if curve.missing_effect is not None:
             self._missing()
@@ -93,6 +99,9 @@ class Panel:
             self._strip()
         else:
             style.few_ticks(ax.xaxis)
+
+    def _looks(self) -> list[style.Look]:
+        return [style.line_look(k) for k in range(len(self.problems))]
 
     def _missing(self) -> None:
         """Markers to the right of the panel, at the effect of a missing value."""
@@ -102,10 +111,10 @@ class Panel:
             ax.plot(
                 [1.05],
                 [curve.missing_effect[problem]],
-                marker=style.MARKERS[k % len(style.MARKERS)],
+                marker=style.marker(k),
                 markersize=5,
                 linestyle="",
-                color=self.looks[k]["color"],
+                color=style.line_look(k)["color"],
                 transform=ax.get_yaxis_transform(),
                 clip_on=False,
             )
@@ -131,23 +140,23 @@ class Panel:
         ax, curve = self.ax, self.curve
         kept = _frequent(curve)
         effect = curve.effect[kept][:, self.problems]
-        place, n = np.arange(len(kept)), len(self.problems)
+        place, looks, n = np.arange(len(kept)), self._looks(), len(self.problems)
         ax.axvline(0.0, color="0.8", linewidth=0.8, zorder=0)
         if n <= _MOST_BARS:
             height = 0.8 / n
-            for k, look in enumerate(self.looks):
+            for k, look in enumerate(looks):
                 ax.barh(place + (k - (n - 1) / 2) * height, effect[:, k], height, color=look["color"])
         else:
-            for k, look in enumerate(self.looks):
-                marker = style.MARKERS[k % len(style.MARKERS)]
+            for k, look in enumerate(looks):
+                marker = style.marker(k)
                 ax.plot(effect[:, k], place, marker=marker, markersize=4, linestyle="", color=look["color"])
         names = [curve.x[k] for k in kept]
-        style.name_ticks(ax.yaxis, names, 13, fontsize=SMALL - 0.5 if len(names) <= 8 else SMALL - 2)
+        style.name_ticks(ax.yaxis, names, 13, SMALL - 0.5 if len(names) <= 8 else SMALL - 2)
         ax.set_ylim(len(kept) - 0.5, -0.5)
         ax.set_xlim(self.limits)
         style.few_ticks(ax.xaxis)
         hidden = len(curve.x) - len(kept)
-        ax.set_xlabel("effect on the score" + (f" ({hidden} more levels)" if hidden else ""), fontsize=SMALL)
+        ax.set_xlabel(_EFFECT + (f" ({hidden} more levels)" if hidden else ""), fontsize=SMALL)
         if curve.density is not None:
             self._shares(curve.density.counts[kept])
 
@@ -160,9 +169,10 @@ class Panel:
         for side in ("top", "bottom", "right"):
             strip.spines[side].set_visible(False)
 
-    def _pair(self, class_names: Sequence[str]) -> str:
-        """A heat map of the class that varies most."""
+    def _pair(self) -> str:
+        """A heat map of the class that varies most; return its name, for the title."""
         ax, curve = self.ax, self.curve
+        assert curve.y is not None
         chosen = int(np.argmax([np.ptp(curve.effect[..., problem]) for problem in self.problems]))
         effect = curve.effect[..., self.problems[chosen]]
         largest = float(np.abs(effect).max(initial=0.0)) or 1.0
@@ -172,7 +182,7 @@ class Panel:
             x,
             y,
             effect.T,
-            cmap=style.DIVERGING,
+            cmap=style.diverging(),
             vmin=-largest,
             vmax=largest,
             shading="gouraud" if is_smooth else "nearest",
@@ -182,12 +192,22 @@ class Panel:
             if _is_number(values):
                 style.few_ticks(axis)
             else:
-                look = {"rotation": 45, "ha": "right"} if axis is ax.xaxis else {}
-                style.name_ticks(axis, values, 10, fontsize=SMALL - 1, **look)
+                style.name_ticks(axis, values, 10, SMALL - 1, slanted=axis is ax.xaxis)
+        ax.set_xlabel(style.shown(self.names[0], 22), fontsize=SMALL, parse_math=False)
+        ax.set_ylabel(style.shown(self.names[1], 18), fontsize=SMALL, parse_math=False)
         bar = ax.figure.colorbar(mesh, ax=ax, pad=0.03, aspect=15)
         bar.ax.tick_params(labelsize=SMALL - 1)
         style.few_ticks(bar.ax.yaxis)
-        return "" if len(self.problems) == 1 else f" → {style.shown(class_names[chosen], 12)}"
+        return "" if len(self.problems) == 1 else f" → {style.shown(self.class_names[chosen], 12)}"
+
+
+def _range(curve: Curve) -> tuple[float, float]:
+    """The values to show: those between which there are training rows. Zero may lie outside, as its code is fixed."""
+    density = curve.density
+    if density is None or density.edges is None or not density.counts.any():
+        return float(curve.x[0]), float(curve.x[-1])
+    held = np.flatnonzero(density.counts)
+    return float(density.edges[held[0]]), float(density.edges[held[-1] + 1])
 
 
 def _histogram(curve: Curve) -> tuple[Array, Array]:
@@ -196,7 +216,7 @@ def _histogram(curve: Curve) -> tuple[Array, Array]:
     assert density is not None
     assert density.edges is not None
     edges, counts = density.edges, density.counts
-    low, high = edges[0], edges[-1]
+    low, high = _range(curve)
     bins = np.linspace(low, high if high > low else low + 1.0, _BINS + 1)
     is_point = np.diff(edges) <= 0.0
     at_points = np.histogram(edges[:-1][is_point], bins, weights=counts[is_point])[0]

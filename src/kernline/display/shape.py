@@ -31,17 +31,16 @@ class ShapeDisplay:
     Attributes
     ----------
     curves : list of `kernline.shapes.Curve`, in the order of the panels.
-    feature_names : their names.
+    column_names : for each curve the names of the columns that it reads, one or two.
     class_names : the classes (or outputs) that are drawn.
     problems : the positions of these in the last axis of ``curve.effect``.
     figure_, axes_ : the figure, and one axes per curve; legend_ : the legend, or None for one class.
     """
 
     curves: Sequence[Curve]
-    feature_names: Sequence[str]
+    column_names: Sequence[tuple[str, ...]]
     class_names: Sequence[str]
     problems: Sequence[int]
-    n_functions: int
 
     figure_: Figure | None = None
     axes_: list[Axes] | None = None
@@ -82,10 +81,9 @@ class ShapeDisplay:
         names = parts.problem_names
         display = cls(
             curves=curves,
-            feature_names=parts.names(functions),
+            column_names=[parts.columns(k) for k in functions],
             class_names=[names[p] for p in problems],
             problems=problems,
-            n_functions=parts.shapes.n_functions,
         )
         return display.plot(ax, columns=columns, shared_scale=shared_scale)
 
@@ -98,15 +96,12 @@ class ShapeDisplay:
             self.figure_, self.axes_ = style.grid_of_axes(n, columns, _PANEL)
         else:
             self.axes_ = style.given_axes(ax, n, "ShapeDisplay")
-            self.figure_ = self.axes_[0].get_figure()
+            self.figure_ = style.figure_of(self.axes_[0])
         limits = panels.effect_limits(self.curves, self.problems) if shared_scale else None
-        looks = [style.line_look(k) for k in range(len(self.problems))]
-        for k, (axes, curve, name) in enumerate(zip(self.axes_, self.curves, self.feature_names, strict=True)):
-            panel = panels.Panel(
-                axes, curve, self.problems, looks, limits or panels.effect_limits([curve], self.problems)
-            )
-            title = panel.draw(has_label=ax is not None or k % columns == 0, class_names=self.class_names)
-            axes.set_title(style.shown(name, 30) + title, fontsize=panels.TITLE, parse_math=False)
+        for k, (axes, curve, names) in enumerate(zip(self.axes_, self.curves, self.column_names, strict=True)):
+            own_limits = panels.effect_limits([curve], self.problems) if limits is None else limits
+            panel = panels.Panel(axes, curve, names, self.problems, self.class_names, own_limits)
+            panel.draw(has_label=ax is not None or k % columns == 0)
         self.legend_ = self._legend(on_figure=ax is None)
         return self
 
@@ -114,11 +109,9 @@ class ShapeDisplay:
         has_classes = any(curve.kind != "pair" for curve in self.curves)
         if len(self.problems) == 1 or not has_classes:
             return None
-        assert self.figure_ is not None
         assert self.axes_ is not None
         handles = panels.legend_handles(self.curves, len(self.problems))
-        owner = self.figure_ if on_figure else self.axes_[0]
-        return style.class_legend(owner, handles, self.class_names)
+        return style.class_legend(self.axes_[0], handles, self.class_names, on_figure=on_figure)
 
 
 def _functions(parts: ModelParts, features: int | str | Sequence[int | str] | None, top: int) -> list[int]:

@@ -31,7 +31,10 @@ def curves_html(shapes: ShapeFunctions) -> str:
     """The most important curves of a model as HTML with inline SVG; "" if there is nothing to draw."""
     if shapes.training is None or not shapes.n_functions:
         return ""
-    curves = [shapes.curve(k, centred=True) for k in shapes.top(TOP)]
+    try:
+        curves = [shapes.curve(k, centred=True) for k in shapes.top(TOP)]
+    except ValueError:  # a term of another package, which does not list its values
+        return ""
     problems = _problems(shapes, curves)
     low, high = _limits(curves, problems)
     figures = "".join(_figure(curve, problems, low, high) for curve in curves)
@@ -40,7 +43,8 @@ def curves_html(shapes: ShapeFunctions) -> str:
     n = shapes.n_functions
     title = f"The {len(curves)} most important of {n:,} features" if n > len(curves) else "Its features"
     note = f"{title}: effect on the score, {_number(low)} to {_number(high)}, against the value. {legend}"
-    return f'<div class="kernline-curves"><div style="font:11px sans-serif">{note}</div><div style="{_STYLE}">{figures}</div></div>'
+    head = f'<div style="font:11px sans-serif">{note}</div>'
+    return f'<div class="kernline-curves">{head}<div style="{_STYLE}">{figures}</div></div>'
 
 
 def _problems(shapes: ShapeFunctions, curves: Sequence[Curve]) -> list[int]:
@@ -70,15 +74,16 @@ def _legend(names: Sequence[str], n_all: int) -> str:
 def _figure(curve: Curve, problems: Sequence[int], low: float, high: float) -> str:
     """A curve with its name above it."""
     label = html.escape(style.shown(curve.name, 22))
-    full = html.escape(" ".join(curve.name.split()), quote=True)
+    full = html.escape(style.shown(curve.name, 200), quote=True)
     drawn = "".join(_drawn(curve, problems, low, high))
-    zero = _y(np.zeros(1), low, high)[0]
+    zero = f"{_y(np.zeros(1), low, high)[0]:.1f}"
+    axis = f'<line x1="0" y1="{zero}" x2="{_WIDTH:g}" y2="{zero}" stroke="currentColor" opacity=".25"/>'
     svg = (
         f'<svg width="{_WIDTH:g}" height="{_HEIGHT:g}" viewBox="0 0 {_WIDTH:g} {_HEIGHT:g}" role="img" '
-        f'aria-label="{_summary(curve, problems)}">'
-        f'<line x1="0" y1="{zero:.1f}" x2="{_WIDTH:g}" y2="{zero:.1f}" stroke="currentColor" opacity=".25"/>{drawn}</svg>'
+        f'aria-label="{_summary(curve, problems)}">{axis}{drawn}</svg>'
     )
-    return f'<div><div dir="auto" title="{full}"><b>{label}</b></div>{svg}<div style="opacity:.7">{_range(curve)}</div></div>'
+    name = f'<div dir="auto" title="{full}"><b>{label}</b></div>'
+    return f'<div>{name}{svg}<div style="opacity:.7">{_range(curve)}</div></div>'
 
 
 def _drawn(curve: Curve, problems: Sequence[int], low: float, high: float) -> Iterator[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 from types import ModuleType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias, TypedDict, cast
 
 import numpy as np
 
@@ -14,16 +14,27 @@ from ..array_types import Labels
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.axis import Axis
+    from matplotlib.colors import Colormap
     from matplotlib.figure import Figure
     from matplotlib.legend import Legend
     from matplotlib.lines import Line2D
 
     from ..shapes import Curve
 
+LineStyle: TypeAlias = Literal["-", ""] | tuple[float, Sequence[float]]
+
+
+class Look(TypedDict):
+    """What distinguishes the line of a class."""
+
+    color: str
+    linestyle: LineStyle
+
+
 # Okabe and Ito's colours without the yellow, which is too light for lines on white: people with any kind of colour
 # blindness can distinguish them. Line styles and markers have other periods, so that even 80 classes differ.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#000000", "#56B4E9", "#E69F00")
-LINE_STYLES: tuple[str | tuple[int, tuple[float, ...]], ...] = (
+LINE_STYLES: tuple[LineStyle, ...] = (
     "-",
     (0, (5, 1.5)),
     (0, (1.2, 1.2)),
@@ -33,8 +44,7 @@ MARKERS = "osD^vP*X<>h"
 # What speaks for a class, and what against it.
 FOR, AGAINST = COLOURS[0], COLOURS[1]
 GREY = "0.6"
-# From against over nothing, at the middle, to for: orange, white, blue, distinguishable by everyone.
-DIVERGING = "PuOr"
+_AGAINST_TO_FOR = ("#7a3600", AGAINST, "#f7f7f7", FOR, "#00304d")
 # More classes than this cannot be distinguished by a legend: those whose curves vary most are drawn.
 MOST_CLASSES = 10
 _HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
@@ -55,6 +65,11 @@ def axes_for(ax: Axes | None, figsize: tuple[float, float]) -> Axes:
     if ax is not None:
         return ax
     return pyplot().subplots(figsize=figsize, layout="constrained")[1]
+
+
+def figure_of(ax: Axes) -> Figure:
+    """The figure of axes."""
+    return cast("Figure", ax.figure)
 
 
 def row_of_axes(ax: Axes | Sequence[Axes] | None, n: int, size: tuple[float, float], name: str) -> list[Axes]:
@@ -124,11 +139,6 @@ def labels_of(names: Sequence[object] | Labels, width: int = 24) -> list[str]:
     return labels
 
 
-def number(value: float) -> str:
-    """A number in a label, with at most four digits."""
-    return f"{value:.4g}"
-
-
 def varying_most(curves: Sequence[Curve], n_problems: int, n: int) -> list[int]:
     """The `n` problems whose curves vary most, in their order."""
     spread = np.zeros(n_problems)
@@ -137,26 +147,57 @@ def varying_most(curves: Sequence[Curve], n_problems: int, n: int) -> list[int]:
     return sorted(np.argsort(-spread, kind="stable")[:n].tolist())
 
 
-def line_look(k: int) -> dict[str, object]:
-    """Colour and line style of the k-th line."""
+def line_look(k: int) -> Look:
+    """Colour and line style of the k-th class."""
     return {"color": COLOURS[k % len(COLOURS)], "linestyle": LINE_STYLES[k % len(LINE_STYLES)]}
 
 
+def marker(k: int) -> str:
+    """Marker of the k-th class."""
+    return MARKERS[k % len(MARKERS)]
+
+
+def diverging() -> Colormap:
+    """Colours of effects, from strongly against over none, at the middle, to strongly for."""
+    from matplotlib.colors import LinearSegmentedColormap
+
+    return LinearSegmentedColormap.from_list("against_to_for", _AGAINST_TO_FOR)
+
+
 def few_ticks(axis: Axis, n: int = 4) -> None:
-    """Place at most `n` + 1 ticks, so that their labels do not overlap."""
-    pyplot()
-    from matplotlib.ticker import MaxNLocator, ScalarFormatter
+    """Place few ticks, `n` + 1 at most, with short labels, so that these do not overlap."""
+    from matplotlib.ticker import MaxNLocator
 
     axis.set_major_locator(MaxNLocator(n, min_n_ticks=2))
-    formatter = ScalarFormatter(useMathText=True)
-    formatter.set_powerlimits((-3, 5))
-    axis.set_major_formatter(formatter)
+    axis.set_major_formatter(lambda value, _: tick_label(value))
 
 
-def name_ticks(axis: Axis, names: Sequence[object] | Labels, width: int = 16, **look: object) -> None:
+def tick_label(value: float) -> str:
+    """A short text for a number: 25k for 25,000."""
+    size = abs(value)
+    for factor, suffix in ((1e9, "G"), (1e6, "M"), (1e3, "k")):
+        if 10.0 * factor <= size < 1e13:
+            return _signed(f"{value / factor:g}{suffix}")
+    return _signed(f"{value:g}")
+
+
+def number(value: float) -> str:
+    """A number in a sentence, with few digits: 48,900 or 0.3257."""
+    return _signed(f"{value:,.0f}" if 1e4 <= abs(value) < 1e13 else f"{value:.4g}")
+
+
+def _signed(text: str) -> str:
+    return text.replace("-", "−")
+
+
+def name_ticks(
+    axis: Axis, names: Sequence[object] | Labels, width: int, fontsize: float, *, slanted: bool = False
+) -> None:
     """One tick for each name, at 0, 1, …; a dollar sign in a name does not begin a formula."""
-    labels = labels_of(names, width)
-    axis.set_ticks(range(len(labels)), labels=labels, **{"parse_math": False, **look})
+    axis.set_ticks(range(len(names)), labels=labels_of(names, width), parse_math=False, fontsize=fontsize)
+    if slanted:
+        for label in axis.get_ticklabels():
+            label.set(rotation=45, ha="right", rotation_mode="anchor")
 
 
 def name_legend(legend: Legend, names: Sequence[object] | Labels, width: int = 18) -> None:
@@ -166,10 +207,13 @@ def name_legend(legend: Legend, names: Sequence[object] | Labels, width: int = 1
         text.set_text(label)
 
 
-def class_legend(owner: Axes | Figure, handles: Sequence[Line2D], names: Sequence[object] | Labels) -> Legend:
-    """One entry for each class: to the right of a figure, or inside axes."""
-    place = "best" if hasattr(owner, "set_xlabel") else "outside right upper"
+def class_legend(axes: Axes, handles: Sequence[Line2D], names: Sequence[object] | Labels, *, on_figure: bool) -> Legend:
+    """One entry for each class: to the right of all axes of the figure, or inside these axes."""
     placeholders = [str(k) for k in range(len(handles))]
-    legend = owner.legend(handles, placeholders, loc=place, frameon=False, handlelength=3.2, fontsize=8.5)
+    look = {"frameon": False, "handlelength": 3.2, "fontsize": 8.5}
+    if on_figure:
+        legend = figure_of(axes).legend(handles, placeholders, loc="outside right upper", **look)
+    else:
+        legend = axes.legend(handles, placeholders, loc="best", **look)
     name_legend(legend, names)
     return legend
