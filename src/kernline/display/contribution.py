@@ -105,11 +105,12 @@ class ContributionDisplay:
         self.bars_ = axes.barh(np.arange(n), values, 0.72, color=[*colours[:-1], style.GREY])
         axes.bar_label(self.bars_, [_signed(value) for value in values], padding=3, fontsize=8)
         axes.axvline(0.0, color="0.4", linewidth=0.8)
-        style.name_ticks(axes.yaxis, labels, 34, 8.5)
+        style.name_ticks(axes.yaxis, labels, 60, 8.5)
+        axes.tick_params(axis="y", length=0)
         axes.set_ylim(n - 0.4, -0.6)
         low, high = min(0.0, *values), max(0.0, *values)
-        room = 0.16 * ((high - low) or 1.0)  # for the numbers at the ends of bars
-        axes.set_xlim(low - room * (low < 0.0), high + room)
+        room = 0.2 * ((high - low) or 1.0)  # for the numbers at the ends of bars
+        axes.set_xlim(low - room * (low < 0.0), high + room * (high > 0.0))
         style.few_ticks(axes.xaxis, 5)
         axes.tick_params(axis="x", labelsize=8)
         what = "" if self.class_name == "prediction" else f" of {style.shown(self.class_name)}"

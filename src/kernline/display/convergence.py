@@ -77,8 +77,13 @@ class ConvergenceDisplay:
         panels = [("epoch" if self.quantity == _GAP else "pass", self.epochs)]
         if self.has_seconds and (ax is None or np.size(np.asarray(ax, dtype=object)) > 1):
             panels.append(("seconds", self.seconds))
-        self.axes_ = style.row_of_axes(ax, len(panels), (3.8, 3.0), "ConvergenceDisplay")
-        self.figure_ = style.figure_of(self.axes_[0])
+        n = len(panels)
+        if ax is None:
+            room = style.LEGEND_WIDTH if len(self.values) > 1 else 0.0
+            self.figure_, self.axes_ = style.grid_of_axes(n, n, (3.8, 3.0), room)
+        else:
+            self.axes_ = style.given_axes(ax, n, "ConvergenceDisplay")
+            self.figure_ = style.figure_of(self.axes_[0])
         drawn = self._drawn()
         for axes, (label, x) in zip(self.axes_, panels, strict=True):
             for look, problem in enumerate(drawn):
@@ -89,7 +94,7 @@ class ConvergenceDisplay:
             axes.set_yscale("log", nonpositive="mask")
             axes.set_xlabel(label, fontsize=9)
             axes.tick_params(labelsize=8)
-            style.few_ticks(axes.xaxis)
+            style.few_ticks(axes.xaxis, whole=label != "seconds")
         self.axes_[0].set_ylabel(self.quantity, fontsize=9)
         self.legend_ = self._legend(drawn, on_figure=ax is None)
         return self

@@ -60,8 +60,11 @@ class MergeSurfaceDisplay:
 
     def plot(self, ax: Sequence[Axes] | None = None) -> MergeSurfaceDisplay:
         """Draw on `ax`, two axes, or on a new figure."""
-        self.axes_ = style.row_of_axes(ax, 2, (4.0, 3.2), "MergeSurfaceDisplay")
-        self.figure_ = style.figure_of(self.axes_[0])
+        if ax is None:
+            self.figure_, self.axes_ = style.grid_of_axes(2, 2, (4.0, 3.2))
+        else:
+            self.axes_ = style.given_axes(ax, 2, "MergeSurfaceDisplay")
+            self.figure_ = style.figure_of(self.axes_[0])
         for axes, table, title in zip(self.axes_, (self.h, self.loss), _TITLES, strict=True):
             extent = (self.kappa[0], self.kappa[-1], self.m[0], self.m[-1])
             picture = axes.imshow(table, extent=extent, origin="lower", aspect="auto", cmap="cividis")

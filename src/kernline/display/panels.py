@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ..array_types import Array
+from ..array_types import Array, Labels
 from . import style
 
 if TYPE_CHECKING:
@@ -98,7 +98,7 @@ class Panel:
         if curve.density is not None:
             self._strip()
         else:
-            style.few_ticks(ax.xaxis)
+            style.few_ticks(ax.xaxis, whole=_is_whole(x))
 
     def _looks(self) -> list[style.Look]:
         return [style.line_look(k) for k in range(len(self.problems))]
@@ -134,7 +134,7 @@ class Panel:
             strip.spines[side].set_visible(False)
         ax.tick_params(axis="x", bottom=False, labelbottom=False)
         strip.tick_params(labelsize=SMALL)
-        style.few_ticks(strip.xaxis)
+        style.few_ticks(strip.xaxis, whole=_is_whole(self.curve.x))
 
     def _category(self) -> None:
         ax, curve = self.ax, self.curve
@@ -190,7 +190,7 @@ class Panel:
         )
         for axis, values in ((ax.xaxis, curve.x), (ax.yaxis, curve.y)):
             if _is_number(values):
-                style.few_ticks(axis)
+                style.few_ticks(axis, whole=_is_whole(values))
             else:
                 style.name_ticks(axis, values, 10, SMALL - 1, slanted=axis is ax.xaxis)
         ax.set_xlabel(style.shown(self.names[0], 22), fontsize=SMALL, parse_math=False)
@@ -232,6 +232,11 @@ def _frequent(curve: Curve) -> list[int]:
 
 def _is_number(values: object) -> bool:
     return np.issubdtype(np.asarray(values).dtype, np.number)
+
+
+def _is_whole(values: Array | Labels) -> bool:
+    """Whether all points are whole numbers, such as counts."""
+    return bool(np.all(values == np.round(values)))
 
 
 def _positions(values: object) -> Array:

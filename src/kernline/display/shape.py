@@ -93,7 +93,8 @@ class ShapeDisplay:
         """Draw on `ax`, one axes for each curve, or on a new figure."""
         n = len(self.curves)
         if ax is None:
-            self.figure_, self.axes_ = style.grid_of_axes(n, columns, _PANEL)
+            room = style.LEGEND_WIDTH if self._has_legend else 0.0
+            self.figure_, self.axes_ = style.grid_of_axes(n, columns, _PANEL, room)
         else:
             self.axes_ = style.given_axes(ax, n, "ShapeDisplay")
             self.figure_ = style.figure_of(self.axes_[0])
@@ -105,9 +106,12 @@ class ShapeDisplay:
         self.legend_ = self._legend(on_figure=ax is None)
         return self
 
+    @property
+    def _has_legend(self) -> bool:
+        return len(self.problems) > 1 and any(curve.kind != "pair" for curve in self.curves)
+
     def _legend(self, *, on_figure: bool) -> Legend | None:
-        has_classes = any(curve.kind != "pair" for curve in self.curves)
-        if len(self.problems) == 1 or not has_classes:
+        if not self._has_legend:
             return None
         assert self.axes_ is not None
         handles = panels.legend_handles(self.curves, len(self.problems))

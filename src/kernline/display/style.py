@@ -47,6 +47,7 @@ GREY = "0.6"
 _AGAINST_TO_FOR = ("#7a3600", AGAINST, "#f7f7f7", FOR, "#00304d")
 # More classes than this cannot be distinguished by a legend: those whose curves vary most are drawn.
 MOST_CLASSES = 10
+LEGEND_WIDTH = 1.6  # inches
 _HIDDEN = {"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"}
 _JOINERS = "\u200c\u200d"
 
@@ -72,14 +73,6 @@ def figure_of(ax: Axes) -> Figure:
     return cast("Figure", ax.figure)
 
 
-def row_of_axes(ax: Axes | Sequence[Axes] | None, n: int, size: tuple[float, float], name: str) -> list[Axes]:
-    """Return `ax` as a list of `n` axes, or those of a new figure, side by side and each of this `size`."""
-    if ax is None:
-        figure = pyplot().figure(figsize=(size[0] * n, size[1]), layout="constrained")
-        return list(figure.subplots(1, n, squeeze=False)[0])
-    return given_axes(ax, n, name)
-
-
 def given_axes(ax: Axes | Sequence[Axes], n: int, name: str) -> list[Axes]:
     """The axes that a user passed, which must be `n`."""
     axes = list(np.ravel(np.asarray(ax, dtype=object)))
@@ -88,11 +81,13 @@ def given_axes(ax: Axes | Sequence[Axes], n: int, name: str) -> list[Axes]:
     return axes
 
 
-def grid_of_axes(n: int, columns: int, size: tuple[float, float]) -> tuple[Figure, list[Axes]]:
-    """Create a figure with `n` axes, at most `columns` in a row, each of this `size`."""
+def grid_of_axes(
+    n: int, columns: int, size: tuple[float, float], legend_width: float = 0.0
+) -> tuple[Figure, list[Axes]]:
+    """Create a figure with `n` axes, at most `columns` in a row, each of this `size`, and room for a legend."""
     columns = max(1, min(columns, n))
     rows = -(-n // columns)
-    figure = pyplot().figure(figsize=(size[0] * columns, size[1] * rows), layout="constrained")
+    figure = pyplot().figure(figsize=(size[0] * columns + legend_width, size[1] * rows), layout="constrained")
     grid = figure.add_gridspec(rows, columns)
     return figure, [figure.add_subplot(grid[k // columns, k % columns]) for k in range(n)]
 
@@ -129,14 +124,28 @@ def _head(text: str, width: int) -> str:
 
 
 def labels_of(names: Sequence[object] | Labels, width: int = 24) -> list[str]:
-    """Labels of several names, which differ where the names do: equal ones get their number."""
+    """Labels of several names, which differ where the names do."""
     labels = [shown(name, width) for name in names]
-    seen: dict[str, int] = {}
+    groups: dict[str, list[int]] = {}
     for k, label in enumerate(labels):
-        seen[label] = seen.get(label, 0) + 1
-        if seen[label] > 1:
-            labels[k] = f"{shown(names[k], max(4, width - 4))} #{seen[label]}"
+        groups.setdefault(label, []).append(k)
+    for equal in groups.values():
+        if len(equal) > 1:
+            # What they have in common is left out; if the rest is too long too, or nothing, they are numbered.
+            whole = [shown(names[k], len(str(names[k])) * 2 + 1) for k in equal]
+            common = _common_prefix(whole)
+            rests = ["…" + shown(text[common:], width - 1) for text in whole]
+            if len(set(rests)) < len(equal):
+                rests = [f"{shown(text, max(4, width - 5))} #{number}" for number, text in enumerate(whole, 1)]
+            for k, rest in zip(equal, rests, strict=True):
+                labels[k] = rest
     return labels
+
+
+def _common_prefix(texts: Sequence[str]) -> int:
+    """How many characters all texts begin with."""
+    first, last = min(texts), max(texts)
+    return next((k for k, (a, b) in enumerate(zip(first, last, strict=False)) if a != b), len(first))
 
 
 def varying_most(curves: Sequence[Curve], n_problems: int, n: int) -> list[int]:
@@ -164,11 +173,11 @@ def diverging() -> Colormap:
     return LinearSegmentedColormap.from_list("against_to_for", _AGAINST_TO_FOR)
 
 
-def few_ticks(axis: Axis, n: int = 4) -> None:
-    """Place few ticks, `n` + 1 at most, with short labels, so that these do not overlap."""
+def few_ticks(axis: Axis, n: int = 4, *, whole: bool = False) -> None:
+    """Place few ticks, `n` + 1 at most, with short labels, so that these do not overlap; at `whole` numbers or any."""
     from matplotlib.ticker import MaxNLocator
 
-    axis.set_major_locator(MaxNLocator(n, min_n_ticks=2))
+    axis.set_major_locator(MaxNLocator(n, min_n_ticks=2, integer=whole))
     axis.set_major_formatter(lambda value, _: tick_label(value))
 
 
@@ -200,7 +209,7 @@ def name_ticks(
             label.set(rotation=45, ha="right", rotation_mode="anchor")
 
 
-def name_legend(legend: Legend, names: Sequence[object] | Labels, width: int = 18) -> None:
+def name_legend(legend: Legend, names: Sequence[object] | Labels, width: int = 22) -> None:
     """Set the texts of a legend; handles are given, so that names that begin with an underscore are shown."""
     for text, label in zip(legend.get_texts(), labels_of(names, width), strict=True):
         text.set_parse_math(False)
