@@ -89,7 +89,7 @@ class Panel:
         for k, look in enumerate(looks):
             ax.plot(x, effect[:, k], linewidth=1.6, marker=marker, **look)
         ax.set_ylim(self.limits)
-        low, high = _range(curve)
+        low, high = value_range(curve)
         if high > low:
             ax.set_xlim(low, high)
         style.few_ticks(ax.yaxis)
@@ -138,7 +138,7 @@ class Panel:
 
     def _category(self) -> None:
         ax, curve = self.ax, self.curve
-        kept = _frequent(curve)
+        kept = frequent_levels(curve)
         effect = curve.effect[kept][:, self.problems]
         place, looks, n = np.arange(len(kept)), self._looks(), len(self.problems)
         ax.axvline(0.0, color="0.8", linewidth=0.8, zorder=0)
@@ -198,10 +198,10 @@ class Panel:
         bar = ax.figure.colorbar(mesh, ax=ax, pad=0.03, aspect=15)
         bar.ax.tick_params(labelsize=SMALL - 1)
         style.few_ticks(bar.ax.yaxis)
-        return "" if len(self.problems) == 1 else f" → {style.shown(self.class_names[chosen], 12)}"
+        return "" if len(self.problems) == 1 else f" → {style.labels_of(self.class_names, 16)[chosen]}"
 
 
-def _range(curve: Curve) -> tuple[float, float]:
+def value_range(curve: Curve) -> tuple[float, float]:
     """The values to show: those between which there are training rows. Zero may lie outside, as its code is fixed."""
     density = curve.density
     if density is None or density.edges is None or not density.counts.any():
@@ -216,7 +216,7 @@ def _histogram(curve: Curve) -> tuple[Array, Array]:
     assert density is not None
     assert density.edges is not None
     edges, counts = density.edges, density.counts
-    low, high = _range(curve)
+    low, high = value_range(curve)
     bins = np.linspace(low, high if high > low else low + 1.0, _BINS + 1)
     is_point = np.diff(edges) <= 0.0
     at_points = np.histogram(edges[:-1][is_point], bins, weights=counts[is_point])[0]
@@ -224,8 +224,8 @@ def _histogram(curve: Curve) -> tuple[Array, Array]:
     return at_points + np.diff(np.interp(bins, edges, below)), bins
 
 
-def _frequent(curve: Curve) -> list[int]:
-    """The levels to draw, in their order: the most frequent ones, or those of the largest effects."""
+def frequent_levels(curve: Curve) -> list[int]:
+    """The levels of a category to draw, in their order: the most frequent ones, or those of the largest effects."""
     weight = np.abs(curve.effect).max(axis=1) if curve.density is None else curve.density.counts
     return sorted(np.argsort(-weight, kind="stable")[:_MOST_LEVELS].tolist())
 

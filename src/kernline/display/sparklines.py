@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import html
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..array_types import Array
-from . import style
+from . import panels, style
 
 if TYPE_CHECKING:
     from ..shapes import Curve, ShapeFunctions
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
 TOP = 6
 # More classes than this are too much for a small picture: those whose curves vary most are drawn.
 _MOST_CLASSES = 5
-_MOST_POINTS, _MOST_BARS = 64, 12
+_MOST_POINTS = 64
 _WIDTH, _HEIGHT = 150.0, 64.0
 _DASHES = ("", "5 2", "1.5 1.5", "6 2 1.5 2")
 # The colours of style.py. Black becomes the colour of the text, which is light on a dark page.
@@ -37,14 +38,17 @@ def curves_html(shapes: ShapeFunctions) -> str:
         return ""
     problems = _problems(shapes, curves)
     low, high = _limits(curves, problems)
+    if shapes.feature_names_in_ is None:
+        curves = [replace(curve, name=f"feature {curve.name}") for curve in curves]
     figures = "".join(_figure(curve, problems, low, high) for curve in curves)
     names = shapes.problem_names
     legend = _legend([names[p] for p in problems], len(names)) if len(names) > 1 else ""
     n = shapes.n_functions
-    title = f"The {len(curves)} most important of {n:,} features" if n > len(curves) else "Its features"
-    note = f"{title}: effect on the score, {_number(low)} to {_number(high)}, against the value. {legend}"
+    title = f"The {len(curves)} most important of {n:,} features" if n > len(curves) else "Features"
+    note = f"{title}: effect on the score, {style.number(low)} to {style.number(high)}, against the value. {legend}"
     head = f'<div style="font:11px sans-serif">{note}</div>'
-    return f'<div class="kernline-curves">{head}<div style="{_STYLE}">{figures}</div></div>'
+    body = f'<div style="{_STYLE}">{figures}</div>'
+    return f'<div class="kernline-curves" style="flex:1 1 30em;min-width:0">{head}{body}</div>'
 
 
 def _problems(shapes: ShapeFunctions, curves: Sequence[Curve]) -> list[int]:
@@ -64,8 +68,8 @@ def _limits(curves: Sequence[Curve], problems: Sequence[int]) -> tuple[float, fl
 def _legend(names: Sequence[str], n_all: int) -> str:
     entries = (
         f'<span style="white-space:nowrap"><svg width="22" height="8" aria-hidden="true">'
-        f'<line x1="0" y1="4" x2="22" y2="4" {_stroke(k)}/></svg> {html.escape(style.shown(name, 18))}</span>'
-        for k, name in enumerate(names)
+        f'<line x1="0" y1="4" x2="22" y2="4" {_stroke(k)}/></svg> {html.escape(label)}</span>'
+        for k, label in enumerate(style.labels_of(names, 20))
     )
     more = f" (of {n_all:,} classes)" if n_all > len(names) else ""
     return " &nbsp;".join(entries) + more
@@ -88,33 +92,33 @@ def _figure(curve: Curve, problems: Sequence[int], low: float, high: float) -> s
 
 def _drawn(curve: Curve, problems: Sequence[int], low: float, high: float) -> Iterator[str]:
     if curve.kind == "pair":
-        yield from _cells(curve.effect[..., problems], low, high)
+        yield from _cells(curve.effect[..., problems])
     elif curve.kind == "category":
-        yield from _bars(curve.effect[:, problems], low, high)
+        yield from _bars(curve.effect[panels.frequent_levels(curve)][:, problems], low, high)
     else:
         x, effect = _thinned(np.asarray(curve.x, dtype=np.float64), curve.effect[:, problems])
-        span = x[-1] - x[0]
-        at = (x - x[0]) / span * _WIDTH if span > 0.0 else np.array([0.0, _WIDTH])
-        effect = effect if span > 0.0 else np.repeat(effect[:1], 2, axis=0)
+        begin, end = panels.value_range(curve)
+        at = (x - begin) / ((end - begin) or 1.0) * _WIDTH  # what lies outside is cut off by the picture
+        if x.size == 1:
+            at, effect = np.array([0.0, _WIDTH]), np.repeat(effect, 2, axis=0)
         for k in range(len(problems)):
             points = " ".join(f"{a:.1f},{b:.1f}" for a, b in zip(at, _y(effect[:, k], low, high), strict=True))
             yield f'<polyline fill="none" points="{points}" {_stroke(k)}/>'
 
 
 def _bars(effect: Array, low: float, high: float) -> Iterator[str]:
-    """Bars of the first levels, side by side for several classes."""
-    levels = effect[:_MOST_BARS]
+    """A bar for each level, side by side for several classes."""
     zero = _y(np.zeros(1), low, high)[0]
-    step = _WIDTH / len(levels)
-    width = 0.8 * step / levels.shape[1]
-    for k, column in enumerate(levels.T):
+    step = _WIDTH / len(effect)
+    width = 0.8 * step / effect.shape[1]
+    for k, column in enumerate(effect.T):
         for i, y in enumerate(_y(column, low, high)):
             top, height = min(y, zero), max(abs(y - zero), 0.5)
             left = i * step + 0.1 * step + k * width
             yield f'<rect x="{left:.1f}" y="{top:.1f}" width="{width:.1f}" height="{height:.1f}" fill="{_colour(k)}"/>'
 
 
-def _cells(effect: Array, low: float, high: float) -> Iterator[str]:
+def _cells(effect: Array) -> Iterator[str]:
     """A heat map of the class that varies most: blue above zero, orange below."""
     values = effect[..., int(np.argmax(np.ptp(effect, axis=(0, 1))))]
     strength = np.abs(values) / (np.abs(values).max(initial=0.0) or 1.0)
@@ -143,7 +147,7 @@ def _y(effect: Array, low: float, high: float) -> Array:
 def _range(curve: Curve) -> str:
     """What the horizontal axis covers."""
     if curve.kind == "number":
-        return f"{_number(curve.x[0])} … {_number(curve.x[-1])}"
+        return " … ".join(style.number(end) for end in panels.value_range(curve))
     if curve.kind == "pair":
         return "both together"
     n = len(curve.x)
@@ -152,12 +156,8 @@ def _range(curve: Curve) -> str:
 
 def _summary(curve: Curve, problems: Sequence[int]) -> str:
     effect = curve.effect[..., problems]
-    text = f"{style.shown(curve.name, 60)}: effects from {_number(effect.min())} to {_number(effect.max())}"
+    text = f"{style.shown(curve.name, 60)}: effects from {style.number(effect.min())} to {style.number(effect.max())}"
     return html.escape(text, quote=True)
-
-
-def _number(value: float) -> str:
-    return f"{value:.3g}".replace("-", "−")
 
 
 def _colour(k: int) -> str:
