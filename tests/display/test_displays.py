@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
@@ -122,6 +123,18 @@ def test_contributions_in_a_pipeline(customers):
     display = ContributionDisplay.from_estimator(pipeline, X, 3)
     assert_allclose(display.score, pipeline.decision_function(X[3:4])[0], atol=1e-5)
     assert {label.partition(" = ")[0] for label in display.labels} == {"age", "visits"}
+
+
+def test_contributions_of_a_text():
+    """Only the words that occur are drawn, by name."""
+    texts = ["red apple", "green apple", "red car", "fast car"] * 5
+    pipeline = make_pipeline(CountVectorizer(), AdditiveSVC("chi2")).fit(
+        texts, ["fruit", "fruit", "thing", "thing"] * 5
+    )
+    display = ContributionDisplay.from_estimator(pipeline, texts, 2)
+    assert {label.partition(" = ")[0] for label in display.labels} <= {"red", "car"}
+    assert_allclose(display.score, pipeline.decision_function(texts[2:3])[0], atol=1e-5)
+    assert display.class_name == "thing"
 
 
 def test_hostile_names(hostile_model, hostile_rows, no_overlaps):

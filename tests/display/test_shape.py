@@ -1,12 +1,14 @@
 """ShapeDisplay: what is drawn is what the curves hold."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
-from kernline import AdditiveSVC, AdditiveSVCCV, AdditiveSVRCV, NystromSVC
+from kernline import AdditiveSVC, AdditiveSVCCV, AdditiveSVR, AdditiveSVRCV, NystromSVC
 from kernline.display import ShapeDisplay
 
 from .conftest import HOSTILE
@@ -124,10 +126,20 @@ def test_many_classes_and_levels():
 
 
 def test_scales(table_model):
-    shared = ShapeDisplay.from_estimator(table_model, ["age", "visits"])
-    assert shared.axes_[0].get_ylim() == shared.axes_[1].get_ylim()
+    same = ShapeDisplay.from_estimator(table_model, ["age", "visits"])
+    assert same.axes_[0].get_ylim() == same.axes_[1].get_ylim()
     own = ShapeDisplay.from_estimator(table_model, ["age", "visits"], shared_scale=False)
     assert own.axes_[0].get_ylim() != own.axes_[1].get_ylim()
+
+
+def test_one_large_curve_does_not_flatten_the_others():
+    rng = np.random.default_rng(0)
+    X = rng.random((500, 4))
+    model = AdditiveSVR().fit(X, 100.0 * X[:, 0] + X[:, 1:].sum(axis=1))
+    display = ShapeDisplay.from_estimator(model)
+    assert len({ax.get_ylim() for ax in display.axes_}) == 4
+    shared = ShapeDisplay.from_estimator(model, shared_scale=True)
+    assert len({ax.get_ylim() for ax in shared.axes_}) == 1
 
 
 def test_given_axes(regression):
@@ -170,7 +182,7 @@ def test_older_model_files(regression):
     from sklearn.base import clone
 
     model = clone(regression)
-    model.__dict__.update(regression.__dict__, shapes_=regression.shapes_.with_training(None))
+    model.__dict__.update(regression.__dict__, shapes_=replace(regression.shapes_, training=None))
     display = ShapeDisplay.from_estimator(model)
     order = np.argsort(-model.feature_importances_, kind="stable")
     assert [ax.get_title() for ax in display.axes_] == [f"feature {k}" for k in order]

@@ -1,6 +1,7 @@
 """The HTML of fitted models: their curves, and nothing that names inject."""
 
 import html.parser
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -84,7 +85,7 @@ def test_without_matplotlib(digits_model, monkeypatch):
 def test_model_that_is_not_fitted_or_old(regression):
     assert "kernline-curves" not in AdditiveSVC()._repr_html_()
     old = clone(regression)
-    old.__dict__.update(regression.__dict__, shapes_=regression.shapes_.with_training(None))
+    old.__dict__.update(regression.__dict__, shapes_=replace(regression.shapes_, training=None))
     assert "kernline-curves" not in old._repr_html_()
     with sklearn.config_context(display="text"):
         assert "text/html" not in regression._repr_mimebundle_()

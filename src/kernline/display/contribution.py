@@ -69,9 +69,9 @@ class ContributionDisplay:
             unless X is sparse: then a zero adds nothing, and only words that occur count.
         """
         parts = model_parts(estimator, cls.__name__)
+        rows = _one_row(parts, X, row)
         if centred is None:
-            centred = not is_sparse(X) and parts.shapes.training is not None
-        rows = parts.rows(_one_row(X, row))
+            centred = not is_sparse(rows) and parts.shapes.training is not None
         values, starts = _contributions(parts, rows, centred=centred)
         scores = starts + values.sum(axis=0)
         problem = int(np.argmax(scores)) if class_name is None else parts.problem(class_name)
@@ -125,17 +125,16 @@ def _signed(value: float) -> str:
     return f"{value:+.3g}".replace("-", "−")
 
 
-def _one_row(X: MatrixLike, row: int) -> MatrixLike:
-    """Row `row` of X, as a table of one row."""
-    table = np.asarray(X) if isinstance(X, list | tuple) else X
-    if getattr(table, "ndim", 2) == 1:
+def _one_row(parts: ModelParts, X: Any, row: int) -> MatrixLike:
+    """Row `row` of X as a table of one row; the first step of a pipeline may take a list, of texts for example."""
+    table = np.asarray(X) if parts.before is None and isinstance(X, list | tuple) else X
+    if parts.before is None and getattr(table, "ndim", 2) == 1:
         raise ValueError("ContributionDisplay: X must be a table of rows; got one row. Pass X[i : i + 1].")
-    n = table.shape[0]  # type: ignore[union-attr]
+    n = table.shape[0] if hasattr(table, "shape") else len(table)
     if not -n <= row < n:
         raise IndexError(f"ContributionDisplay: no row {row}; X has {n} rows.")
-    first = row % n
     sliced = table.tocsr() if is_sparse(table) else table
-    return sliced[first : first + 1]  # type: ignore[index]
+    return parts.rows(sliced[row % n : row % n + 1])
 
 
 def _contributions(parts: ModelParts, rows: MatrixLike, *, centred: bool) -> tuple[Array, Array]:
@@ -149,9 +148,10 @@ def _contributions(parts: ModelParts, rows: MatrixLike, *, centred: bool) -> tup
 def _labels(parts: ModelParts, rows: MatrixLike, functions: list[int]) -> list[str]:
     """ "name = value" for the functions, "a × b" for pairs."""
     labels = []
-    for k, name in zip(functions, parts.names(functions), strict=True):
-        is_single = k < parts.shapes.n_features
-        labels.append(style.shown(name) + (f" = {_value(rows, k)}" if is_single else ""))
+    for k in functions:
+        names = parts.columns(k)
+        label = " × ".join(style.shown(name, 24 if len(names) == 1 else 15) for name in names)
+        labels.append(label if len(names) > 1 else f"{label} = {_value(rows, k)}")
     return labels
 
 

@@ -23,6 +23,8 @@ _MOST_LEVELS = 12
 _MOST_BARS = 4
 _MARGIN = 0.06
 _BINS = 40
+# Of a curve on a shared scale, in ranges of the curve in the middle.
+_MOST_SPAN = 4.0
 _EFFECT = "effect on the score"
 _STRIP = 0.13  # height of the strip of a density, or its width, as a share of the panel
 
@@ -37,8 +39,14 @@ def effect_limits(curves: Sequence[Curve], problems: Sequence[int]) -> tuple[flo
         if curve.missing_effect is not None:
             values = np.append(values, curve.missing_effect[list(problems)])
         low, high = min(low, float(values.min(initial=0.0))), max(high, float(values.max(initial=0.0)))
-    margin = _MARGIN * (high - low) or 1.0
+    margin = _MARGIN * (high - low) or 0.01
     return low - margin, high + margin
+
+
+def are_similar(limits: Sequence[tuple[float, float]]) -> bool:
+    """Whether panels of these limits can have the same scale without one making the others flat."""
+    spans = [high - low for low, high in limits]
+    return max(spans) <= _MOST_SPAN * float(np.median(spans))
 
 
 def legend_handles(curves: Sequence[Curve], n: int) -> list[Line2D]:

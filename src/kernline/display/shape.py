@@ -57,7 +57,7 @@ class ShapeDisplay:
         centred: bool = True,
         ax: Axes | Sequence[Axes] | None = None,
         columns: int = 3,
-        shared_scale: bool = True,
+        shared_scale: bool | None = None,
     ) -> ShapeDisplay:
         """Draw the curves of a fitted model.
 
@@ -71,7 +71,8 @@ class ShapeDisplay:
             "more than average". A model without facts about its training rows is drawn as it is.
         ax : axes to draw on, one for each curve; by default those of a new figure.
         columns : panels in a row of a new figure.
-        shared_scale : whether all panels have the same scale of effects, so that their sizes can be compared.
+        shared_scale : whether all panels have the same scale of effects, so that their sizes can be compared. None: if
+            no curve has more than four times the range of the one in the middle, which would make the others flat.
         """
         parts = model_parts(estimator, cls.__name__)
         functions = _functions(parts, features, top)
@@ -88,7 +89,7 @@ class ShapeDisplay:
         return display.plot(ax, columns=columns, shared_scale=shared_scale)
 
     def plot(
-        self, ax: Axes | Sequence[Axes] | None = None, *, columns: int = 3, shared_scale: bool = True
+        self, ax: Axes | Sequence[Axes] | None = None, *, columns: int = 3, shared_scale: bool | None = None
     ) -> ShapeDisplay:
         """Draw on `ax`, one axes for each curve, or on a new figure."""
         n = len(self.curves)
@@ -98,10 +99,11 @@ class ShapeDisplay:
         else:
             self.axes_ = style.given_axes(ax, n, "ShapeDisplay")
             self.figure_ = style.figure_of(self.axes_[0])
-        limits = panels.effect_limits(self.curves, self.problems) if shared_scale else None
+        limits = [panels.effect_limits([curve], self.problems) for curve in self.curves]
+        if shared_scale or (shared_scale is None and panels.are_similar(limits)):
+            limits = [panels.effect_limits(self.curves, self.problems)] * n
         for k, (axes, curve, names) in enumerate(zip(self.axes_, self.curves, self.column_names, strict=True)):
-            own_limits = panels.effect_limits([curve], self.problems) if limits is None else limits
-            panel = panels.Panel(axes, curve, names, self.problems, self.class_names, own_limits)
+            panel = panels.Panel(axes, curve, names, self.problems, self.class_names, limits[k])
             panel.draw(has_label=ax is not None or k % columns == 0)
         self.legend_ = self._legend(on_figure=ax is None)
         return self
