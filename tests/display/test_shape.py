@@ -59,7 +59,11 @@ def test_density_strip(table_model, customers):
 def test_values_without_rows_are_not_shown(table_model, customers):
     """The curve of age begins at zero, and nobody is younger than 18."""
     display = ShapeDisplay.from_estimator(table_model, "age")
-    assert 5.0 < display.axes_[0].get_xlim()[0] <= customers[0].age.min()
+    assert abs(display.axes_[0].get_xlim()[0] - customers[0].age.min()) < 3.0
+    assert display.axes_[0].get_xlim()[1] == customers[0].age.max()
+    counts = display.axes_[0].child_axes[0].patches[0].get_data().values
+    assert counts.sum() == table_model.shapes_.curve("age").density.counts.sum()
+    assert ShapeDisplay.from_estimator(table_model, "visits").axes_[0].get_xlim()[0] == 0.0
 
 
 def test_bars_of_a_category(table_model):

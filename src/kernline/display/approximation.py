@@ -97,8 +97,9 @@ class ApproximationDisplay:
         handles = axes.plot(first.x, first.exact, color="0.8", linewidth=6, solid_capstyle="round")
         for k, curve in enumerate(self.curves.values()):
             handles += axes.plot(curve.x, curve.approximate, **style.line_look(k))
-        axes.set_xlabel("feature value")
-        axes.set_ylabel("g")
+        axes.set_xlabel("feature value", fontsize=9)
+        axes.set_ylabel("g", fontsize=9)
+        axes.tick_params(labelsize=8)
         style.class_legend(axes, handles, ["exact", *self.curves], on_figure=False)
         return self
 

@@ -30,7 +30,7 @@ class ContributionDisplay:
     other : what all other features add, `n_other` of them.
     start : where the sum begins: the mean score of the training rows if curves are centred, else the intercept.
     score : the score of the row, ``start + values.sum() + other``.
-    class_name : whose score it is.
+    class_name : whose score it is; outcome : "score", or "prediction" of a regression.
     figure_, axes_ : the figure and the axes; bars_ : the container of the bars.
     """
 
@@ -41,6 +41,7 @@ class ContributionDisplay:
     start: float
     score: float
     class_name: str
+    outcome: str = "score"
     centred: bool = True
 
     figure_: Figure | None = None
@@ -86,6 +87,7 @@ class ContributionDisplay:
             start=float(starts[problem]),
             score=float(scores[problem]),
             class_name=parts.problem_names[problem],
+            outcome=parts.outcome,
             centred=centred,
         )
         return display.plot(ax)
@@ -97,7 +99,7 @@ class ContributionDisplay:
             values.append(self.other)
             labels.append(f"{self.n_other:,} other features")
         values.append(self.start)
-        labels.append("mean score" if self.centred else "intercept")
+        labels.append(f"mean {self.outcome}" if self.centred else "intercept")
         n = len(values)
         self.axes_ = axes = style.axes_for(ax, (6.0, 1.1 + 0.27 * n))
         self.figure_ = style.figure_of(axes)
@@ -113,9 +115,9 @@ class ContributionDisplay:
         axes.set_xlim(low - room * (low < 0.0), high + room * (high > 0.0))
         style.few_ticks(axes.xaxis, 5)
         axes.tick_params(axis="x", labelsize=8)
-        what = "" if self.class_name == "prediction" else f" of {style.shown(self.class_name)}"
-        axes.set_xlabel("contribution to the score", fontsize=9)
-        axes.set_title(f"score{what}: {_signed(self.score)}", fontsize=9.5, loc="left", parse_math=False)
+        what = f"{self.outcome} of {style.shown(self.class_name)}" if self.outcome == "score" else self.class_name
+        axes.set_xlabel(f"contribution to the {self.outcome}", fontsize=9)
+        axes.set_title(f"{what}: {_signed(self.score)}", fontsize=9.5, loc="left", parse_math=False)
         for side in ("top", "right", "left"):
             axes.spines[side].set_visible(False)
         return self

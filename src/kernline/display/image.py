@@ -65,7 +65,7 @@ class ImageDisplay:
         n_all = min(len(names), _MOST_PICTURES)
         problems = list(range(n_all)) if classes is None else [parts.problem(name) for name in classes]
         values = _contrast(parts) if X is None else _mean_contribution(parts, X)
-        what = "effect of a high value" if X is None else "mean contribution"
+        what = f"effect of a high value on the {parts.outcome}" if X is None else "mean contribution"
         images = values[:, problems].T.reshape(-1, height, width)
         return cls(images, [names[p] for p in problems], what).plot(ax, columns=columns)
 

@@ -95,5 +95,5 @@ class ImportanceDisplay:
 def _importance(parts: ModelParts, X: MatrixLike | None) -> tuple[Array, str]:
     """The importance of each function and problem, and what it is called."""
     if X is not None:
-        return parts.model.shapes_.importance(parts.rows(X)), "standard deviation of the effect on the score"
-    return parts.shapes.importance(), "mean |effect on the score|"
+        return parts.model.shapes_.importance(parts.rows(X)), f"standard deviation of the effect on the {parts.outcome}"
+    return parts.shapes.importance(), f"mean |effect on the {parts.outcome}|"

@@ -36,6 +36,11 @@ class ModelParts:
         """What each sum of curves is: the score of a class (of two, the second), or a prediction."""
         return self.shapes.problem_names
 
+    @property
+    def outcome(self) -> str:
+        """What effects add up to: the score of a class, or the prediction of a regression."""
+        return "prediction" if self.shapes.class_names is None else "score"
+
     def top(self, n: int) -> list[int]:
         """The functions of the highest importance; those of an older model file, by `feature_importances_`."""
         if self.shapes.training is not None:

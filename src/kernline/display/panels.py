@@ -25,7 +25,6 @@ _MARGIN = 0.06
 _BINS = 40
 # Of a curve on a shared scale, in ranges of the curve in the middle.
 _MOST_SPAN = 4.0
-_EFFECT = "effect on the score"
 _STRIP = 0.13  # height of the strip of a density, or its width, as a share of the panel
 
 
@@ -46,7 +45,7 @@ def effect_limits(curves: Sequence[Curve], problems: Sequence[int]) -> tuple[flo
 def are_similar(limits: Sequence[tuple[float, float]]) -> bool:
     """Whether panels of these limits can have the same scale without one making the others flat."""
     spans = [high - low for low, high in limits]
-    return max(spans) <= _MOST_SPAN * float(np.median(spans))
+    return not spans or max(spans) <= _MOST_SPAN * float(np.median(spans))
 
 
 def legend_handles(curves: Sequence[Curve], n: int) -> list[Line2D]:
@@ -74,6 +73,7 @@ class Panel:
     problems: Sequence[int]
     class_names: Sequence[str]
     limits: tuple[float, float]
+    outcome: str
 
     def draw(self, *, has_label: bool) -> None:
         """Draw the curve; `has_label` is whether the axis of effects is named."""
@@ -86,7 +86,7 @@ class Panel:
         else:
             self._number()
             if has_label:
-                self.ax.set_ylabel(_EFFECT, fontsize=SMALL)
+                self.ax.set_ylabel(f"effect on the {self.outcome}", fontsize=SMALL)
         self.ax.set_title(title, fontsize=TITLE, parse_math=False)
 
     def _number(self) -> None:
@@ -164,7 +164,7 @@ class Panel:
         ax.set_xlim(self.limits)
         style.few_ticks(ax.xaxis)
         hidden = len(curve.x) - len(kept)
-        ax.set_xlabel(_EFFECT + (f" ({hidden} more levels)" if hidden else ""), fontsize=SMALL)
+        ax.set_xlabel(f"effect on the {self.outcome}" + (f" ({hidden} more levels)" if hidden else ""), fontsize=SMALL)
         if curve.density is not None:
             self._shares(curve.density.counts[kept])
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from . import panels, style
+from .drawn_curve import drawn_curve
 from .model_parts import ModelParts, model_parts
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ class ShapeDisplay:
     column_names : for each curve the names of the columns that it reads, one or two.
     class_names : the classes (or outputs) that are drawn.
     problems : the positions of these in the last axis of ``curve.effect``.
+    outcome : what effects add up to, "score" or "prediction".
     figure_, axes_ : the figure, and one axes per curve; legend_ : the legend, or None for one class.
     """
 
@@ -41,6 +43,7 @@ class ShapeDisplay:
     column_names: Sequence[tuple[str, ...]]
     class_names: Sequence[str]
     problems: Sequence[int]
+    outcome: str = "score"
 
     figure_: Figure | None = None
     axes_: list[Axes] | None = None
@@ -77,7 +80,7 @@ class ShapeDisplay:
         parts = model_parts(estimator, cls.__name__)
         functions = _functions(parts, features, top)
         centred = centred and parts.shapes.training is not None
-        curves = [parts.shapes.curve(k, centred=centred) for k in functions]
+        curves = [drawn_curve(parts.shapes, k, centred=centred) for k in functions]
         problems = _problems(parts, curves, classes)
         names = parts.problem_names
         display = cls(
@@ -85,6 +88,7 @@ class ShapeDisplay:
             column_names=[parts.columns(k) for k in functions],
             class_names=[names[p] for p in problems],
             problems=problems,
+            outcome=parts.outcome,
         )
         return display.plot(ax, columns=columns, shared_scale=shared_scale)
 
@@ -100,10 +104,11 @@ class ShapeDisplay:
             self.axes_ = style.given_axes(ax, n, "ShapeDisplay")
             self.figure_ = style.figure_of(self.axes_[0])
         limits = [panels.effect_limits([curve], self.problems) for curve in self.curves]
-        if shared_scale or (shared_scale is None and panels.are_similar(limits)):
+        singles = [limit for limit, curve in zip(limits, self.curves, strict=True) if curve.kind != "pair"]
+        if shared_scale or (shared_scale is None and panels.are_similar(singles)):
             limits = [panels.effect_limits(self.curves, self.problems)] * n
         for k, (axes, curve, names) in enumerate(zip(self.axes_, self.curves, self.column_names, strict=True)):
-            panel = panels.Panel(axes, curve, names, self.problems, self.class_names, limits[k])
+            panel = panels.Panel(axes, curve, names, self.problems, self.class_names, limits[k], self.outcome)
             panel.draw(has_label=ax is not None or k % columns == 0)
         self.legend_ = self._legend(on_figure=ax is None)
         return self

@@ -11,6 +11,7 @@ import numpy as np
 
 from ..array_types import Array
 from . import panels, style
+from .drawn_curve import drawn_curve
 
 if TYPE_CHECKING:
     from ..shapes import Curve, ShapeFunctions
@@ -33,7 +34,7 @@ def curves_html(shapes: ShapeFunctions) -> str:
     if shapes.training is None or not shapes.n_functions:
         return ""
     try:
-        curves = [shapes.curve(k, centred=True) for k in shapes.top(TOP)]
+        curves = [drawn_curve(shapes, k, centred=True) for k in shapes.top(TOP)]
     except ValueError:  # a term of another package, which does not list its values
         return ""
     problems = _problems(shapes, curves)
@@ -45,7 +46,8 @@ def curves_html(shapes: ShapeFunctions) -> str:
     legend = _legend([names[p] for p in problems], len(names)) if len(names) > 1 else ""
     n = shapes.n_functions
     title = f"The {len(curves)} most important of {n:,} features" if n > len(curves) else "Features"
-    note = f"{title}: effect on the score, {style.number(low)} to {style.number(high)}, against the value. {legend}"
+    outcome = "prediction" if shapes.class_names is None else "score"
+    note = f"{title}: effect on the {outcome}, {style.number(low)} to {style.number(high)}, against the value. {legend}"
     head = f'<div style="font:11px sans-serif">{note}</div>'
     body = f'<div style="{_STYLE}">{figures}</div>'
     return f'<div class="kernline-curves" style="flex:1 1 30em;min-width:0">{head}{body}</div>'
