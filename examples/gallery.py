@@ -35,7 +35,8 @@ PICTURES = [
     Picture(
         "Curves: `ShapeDisplay`",
         "Diabetes of 442 patients: what each measurement adds to the predicted progression of the disease after a "
-        "year, compared with the average patient. The grey strips are the distribution of the patients.",
+        "year, compared with the average patient. The grey strips are the distribution of the patients. Without a list of "
+        "features, the most important ones are drawn.",
         """\
 from sklearn.datasets import load_diabetes
 
@@ -45,7 +46,7 @@ from kernline.display import ShapeDisplay
 patients, progression = load_diabetes(return_X_y=True, as_frame=True, scaled=False)
 patients = patients.rename(columns={"bmi": "body mass index", "bp": "blood pressure", "s5": "log triglycerides"})
 regression = AdditiveSVR().fit(patients[:300], progression[:300])
-display = ShapeDisplay.from_estimator(regression, top=3)
+display = ShapeDisplay.from_estimator(regression, ["body mass index", "blood pressure", "log triglycerides"])
 """,
         "curves",
     ),
@@ -182,7 +183,9 @@ def write(figure: Any, file: Path) -> Path:
     content = io.BytesIO()
     figure.savefig(content, dpi=90)
     plt.close(figure)
-    Image.open(content).convert("RGB").quantize(256, dither=Image.Dither.FLOYDSTEINBERG).save(file, optimize=True)
+    picture = Image.open(content).convert("RGB")
+    palette = picture.quantize(256)
+    picture.quantize(palette=palette, dither=Image.Dither.FLOYDSTEINBERG).save(file, optimize=True)
     return file
 
 
