@@ -35,8 +35,8 @@ PICTURES = [
     Picture(
         "Curves: `ShapeDisplay`",
         "Diabetes of 442 patients: what each measurement adds to the predicted progression of the disease after a "
-        "year, compared with the average patient. The grey strips are the distribution of the patients. Without a list of "
-        "features, the most important ones are drawn.",
+        "year, compared with the average patient. The grey strips are the distribution of the patients. Without a "
+        "list of features, the most important ones are drawn.",
         """\
 from sklearn.datasets import load_diabetes
 
