@@ -8,6 +8,7 @@ so: a gait of some frequency and strength, gravity in some direction, and noise.
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 from sklearn.model_selection import GroupShuffleSplit
 
 from examples.common import data_file, options, save
@@ -29,19 +30,18 @@ ACTIVITIES = {
 def main() -> None:
     """Fit windows of some people, test on those of others."""
     asked = options(__doc__ or "")
-    X, y, users, names = windows(asked.quick)
+    X, y, users = windows(asked.quick)
     train, test = next(GroupShuffleSplit(1, test_size=0.3, random_state=0).split(X, y, users))
-    model = AdditiveSVC(loss="hinge", C=10).fit(X[train], y[train])
+    model = AdditiveSVC(loss="hinge", C=10).fit(X.iloc[train], y[train])
     print(f"{len(X):,} windows of {len(set(users))} people, {X.shape[1]} features")
-    print(f"accuracy on people that training did not see: {100 * model.score(X[test], y[test]):.1f} %\n")
-    model.shapes_ = model.shapes_.with_names(np.array(names, dtype=object))
+    print(f"accuracy on people that training did not see: {100 * model.score(X.iloc[test], y[test]):.1f} %\n")
     save(ShapeDisplay.from_estimator(model, top=6), asked.out / "sensors-curves.png")
     save(ImportanceDisplay.from_estimator(model, class_name=model.classes_[0]), asked.out / "sensors-importance.png")
     save(ConvergenceDisplay.from_estimator(model), asked.out / "sensors-convergence.png")
 
 
-def windows(quick: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[str]]:
-    """Features of windows, activities, people, and names of the features."""
+def windows(quick: bool) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
+    """Features of windows, activities, and people."""
     file = data_file("wisdm.npz")
     if file is None:
         print("there is no wisdm.npz in KERNLINE_DATA: using simulated windows instead")
@@ -52,10 +52,10 @@ def windows(quick: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[str]]
     for what in ("mean of", "ms between peaks of", "mean deviation of", "standard deviation of"):
         names += [f"{what} {axis}" for axis in AXES]
     kept = slice(None, None, 5 if quick else 1)
-    return X[kept], y[kept], users[kept], [*names, "mean length"]
+    return pd.DataFrame(X[kept], columns=[*names, "mean length"]), y[kept], users[kept]
 
 
-def simulated(n_users: int, n_windows: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[str]]:
+def simulated(n_users: int, n_windows: int) -> tuple[pd.DataFrame, np.ndarray, np.ndarray]:
     """As `windows`, of so many people and windows of each activity; 200 samples in ten seconds."""
     rng = np.random.default_rng(0)
     seconds = np.arange(200) / 20.0
@@ -71,7 +71,8 @@ def simulated(n_users: int, n_windows: int) -> tuple[np.ndarray, np.ndarray, np.
                 y.append(activity)
                 users.append(user)
     names = [f"{what} {axis}" for what in ("mean of", "spread of", "jerk of") for axis in AXES]
-    return np.array(X), np.array(y), np.array(users), [*names, "mean length", "steps per second"]
+    names += ["mean length", "steps per second"]
+    return pd.DataFrame(np.array(X), columns=names), np.array(y), np.array(users)
 
 
 def features(signal: np.ndarray) -> np.ndarray:

@@ -31,7 +31,7 @@ def main() -> None:
     train_texts, test_texts, train, test = train_test_split(texts, topics, test_size=0.3, random_state=0)
     counts = CountVectorizer(token_pattern=r"[a-z]{3,}", stop_words="english", min_df=3)
     model = make_pipeline(counts, Normalizer("l1"), AdditiveSVC("chi2", C=10)).fit(train_texts, train)
-    print(f"{len(texts):,} documents of SciPy, {counts.vocabulary_.__len__():,} words, {len(set(topics))} topics")
+    print(f"{len(texts):,} documents of SciPy, {len(counts.vocabulary_):,} words, {len(set(topics))} topics")
     print(f"accuracy {100 * model.score(test_texts, test):.1f} %\n\nwords that speak for a topic:")
     for topic, words in words_by_topic(model, train_texts, np.array(train)).items():
         print(f"  {topic:<12} {', '.join(words)}")

@@ -57,11 +57,13 @@ def test_contributions_add_up(table_model, customers, centred, no_overlaps):
     display = ContributionDisplay.from_estimator(table_model, X, 7, top=3, centred=centred)
     widths = [bar.get_width() for bar in display.bars_]
     expected = table_model.decision_function(X[7:8])[0]
-    assert_allclose(sum(widths), expected, atol=1e-5)
+    assert_allclose(display.start + sum(widths), expected, atol=1e-5)
     assert_allclose(display.score, expected, atol=1e-5)
     assert_array_equal(widths[:3], display.values)
     labels = [text.get_text() for text in display.axes_.get_yticklabels()]
-    assert labels[3:] == ["4 other features", "mean score" if centred else "intercept"]
+    assert labels[3:] == ["4 other features"]
+    start = "mean score" if centred else "intercept"
+    assert f"= {start} {display.start:.4g} + the bars".replace("-", "−") in display.axes_.get_title(loc="left")
     assert (np.abs(display.values)[:-1] >= np.abs(display.values)[1:]).all()
     no_overlaps(display.figure_)
 
@@ -102,7 +104,7 @@ def test_contributions_of_sparse_rows(wide_model):
     display = ContributionDisplay.from_estimator(wide_model, X, -1)
     assert set(display.labels) <= {"feature 5 = 1", "feature 40000 = 2"}
     assert_allclose(display.score, wide_model.decision_function(X)[1], atol=1e-5)
-    assert display.axes_.get_yticklabels()[-1].get_text() == "intercept"
+    assert "= intercept" in display.axes_.get_title(loc="left")
 
 
 def test_contributions_are_of_the_predicted_class(digits_model, digits):
@@ -243,6 +245,22 @@ def test_images_of_rows(digits_model, digits, form):
     scores = digits_model.decision_function(X)[:, [2, 7]].mean(axis=0)
     assert_allclose(display.images.sum(axis=(1, 2)) + digits_model.intercept_[[2, 7]], scores, atol=1e-5)
     assert [ax.get_title() for ax in display.axes_] == ["2", "7"]
+
+
+@pytest.mark.parametrize("kernel", ["auto", "linear", "chi2"])
+def test_images_of_all_scales(kernel, digits):
+    """The picture is the difference between the ends of each curve."""
+    X, y = digits[0][:300] + 1.0, digits[1][:300] % 2
+    model = AdditiveSVC(kernel).fit(X, y)
+    image = ImageDisplay.from_estimator(model).images[0].ravel()
+    low = X.min(axis=0) if kernel == "linear" else np.zeros(64)  # elsewhere the lowest code is that of zero
+    effects = [model.shapes_.evaluate(j, [X[:, j].max(), low[j]])[:, 0] for j in range(64)]
+    assert_allclose(image, [high - low for high, low in effects], atol=1e-5)
+
+
+def test_images_are_of_pixels(table_model):
+    with pytest.raises(ValueError, match="feature 'region' is a category, not a pixel"):
+        ImageDisplay.from_estimator(table_model, (1, 5))
 
 
 def test_images_need_a_shape(regression):

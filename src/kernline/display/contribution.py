@@ -98,26 +98,27 @@ class ContributionDisplay:
         if self.n_other:
             values.append(self.other)
             labels.append(f"{self.n_other:,} other features")
-        values.append(self.start)
-        labels.append(f"mean {self.outcome}" if self.centred else "intercept")
         n = len(values)
         self.axes_ = axes = style.axes_for(ax, (6.0, 1.1 + 0.27 * n))
         self.figure_ = style.figure_of(axes)
         colours = [style.FOR if value >= 0.0 else style.AGAINST for value in values]
-        self.bars_ = axes.barh(np.arange(n), values, 0.72, color=[*colours[:-1], style.GREY])
+        self.bars_ = axes.barh(np.arange(n), values, 0.72, color=colours)
         axes.bar_label(self.bars_, [_signed(value) for value in values], padding=3, fontsize=8)
         axes.axvline(0.0, color="0.4", linewidth=0.8)
         style.name_ticks(axes.yaxis, labels, 60, 8.5)
         axes.tick_params(axis="y", length=0)
         axes.set_ylim(n - 0.4, -0.6)
         low, high = min(0.0, *values), max(0.0, *values)
-        room = 0.2 * ((high - low) or 1.0)  # for the numbers at the ends of bars
-        axes.set_xlim(low - room * (low < 0.0), high + room * (high > 0.0))
+        room = 0.2 * (high - low)  # for the numbers at the ends of bars
+        if room > 0.0:
+            axes.set_xlim(low - room * (low < 0.0), high + room * (high > 0.0))
         style.few_ticks(axes.xaxis, 5)
         axes.tick_params(axis="x", labelsize=8)
         what = f"{self.outcome} of {style.shown(self.class_name)}" if self.outcome == "score" else self.class_name
         axes.set_xlabel(f"contribution to the {self.outcome}", fontsize=9)
-        axes.set_title(f"{what}: {_signed(self.score)}", fontsize=9.5, loc="left", parse_math=False)
+        start = f"mean {self.outcome}" if self.centred else "intercept"
+        title = f"{what}: {style.number(self.score)} = {start} {style.number(self.start)} + the bars"
+        axes.set_title(title, fontsize=9.5, loc="left", parse_math=False)
         for side in ("top", "right", "left"):
             axes.spines[side].set_visible(False)
         return self

@@ -106,9 +106,23 @@ def _size(n_features: int, shape: tuple[int, int] | None) -> tuple[int, int]:
 
 def _contrast(parts: ModelParts) -> Array:
     """f_j at the highest value of a pixel minus f_j at the lowest, (n_features, n_problems)."""
-    shapes = parts.shapes
-    effects = (shapes.curve(j, n_points=2).effect for j in range(shapes.n_features))
-    return np.stack([effect[-1] - effect[0] for effect in effects])
+    encoder = parts.shapes.encoder
+    if not encoder.is_number.all():
+        names = parts.columns(int(np.argmin(encoder.is_number)))
+        raise ValueError(f"ImageDisplay: feature {names[0]!r:.80} is a category, not a pixel. Leave it out.")
+    if encoder.numbers == "rank":
+        low, high = encoder.edges[encoder.edge_start[:-1]], encoder.edges[encoder.edge_start[1:] - 1]
+    else:
+        units = np.tile([0.0, 1.0], (encoder.n_features, 1))
+        if not encoder.clips and parts.shapes.training is not None:  # values are kept as they are
+            units = parts.shapes.training.cells.ranges[: encoder.n_features]
+        varies = encoder.factors > 0.0
+        steps = np.where(varies, 1.0 / np.where(varies, encoder.factors, 1.0), 0.0)
+        low, high = encoder.offsets + units[:, 0] * steps, encoder.offsets + units[:, 1] * steps
+    # Two rows are explained: a curve for each of 60,000 pixels would take half a minute.
+    found = parts.shapes.with_names(None).explain(np.stack([low, high])).values
+    assert not isinstance(found, list)
+    return (found[1] - found[0])[: parts.shapes.n_features].astype(np.float64)
 
 
 def _mean_contribution(parts: ModelParts, X: MatrixLike) -> Array:

@@ -81,7 +81,7 @@ def model_parts(estimator: object, display: str) -> ModelParts:
     if not isinstance(model, AdditiveBase):
         raise TypeError(
             f"{display} takes AdditiveSVC, AdditiveSVR, their CV versions, and pipelines that end with one; got "
-            f"{type(model).__name__}."
+            f"{type(model).__name__}. sklearn.inspection.PartialDependenceDisplay draws any estimator."
         )
     check_is_fitted(model)
     if isinstance(found, Pipeline) and len(found.steps) > 1:

@@ -219,10 +219,10 @@ def name_legend(legend: Legend, names: Sequence[object] | Labels, width: int = 2
 def class_legend(axes: Axes, handles: Sequence[Line2D], names: Sequence[object] | Labels, *, on_figure: bool) -> Legend:
     """One entry for each class: to the right of all axes of the figure, or inside these axes."""
     placeholders = [str(k) for k in range(len(handles))]
-    look = {"frameon": False, "handlelength": 3.2, "fontsize": 8.5}
+    look = {"handlelength": 3.2, "fontsize": 8.5}
     if on_figure:
-        legend = figure_of(axes).legend(handles, placeholders, loc="outside right upper", **look)
+        legend = figure_of(axes).legend(handles, placeholders, loc="outside right upper", frameon=False, **look)
     else:
-        legend = axes.legend(handles, placeholders, loc="best", **look)
+        legend = axes.legend(handles, placeholders, loc="best", framealpha=0.8, edgecolor="none", **look)
     name_legend(legend, names)
     return legend
