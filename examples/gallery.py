@@ -96,8 +96,8 @@ from sklearn.datasets import load_breast_cancer
 
 from kernline.display import ImportanceDisplay
 
-tumours, is_benign = load_breast_cancer(return_X_y=True, as_frame=True)
-diagnosis = AdditiveSVC().fit(tumours, is_benign)
+tumours = load_breast_cancer(as_frame=True)
+diagnosis = AdditiveSVC().fit(tumours.data, tumours.target_names[tumours.target])
 display = ImportanceDisplay.from_estimator(diagnosis, top=12)
 """,
         "importance",
@@ -108,7 +108,7 @@ display = ImportanceDisplay.from_estimator(diagnosis, top=12)
         """\
 from kernline.display import ContributionDisplay
 
-display = ContributionDisplay.from_estimator(diagnosis, tumours, row=5, top=8)
+display = ContributionDisplay.from_estimator(diagnosis, tumours.data, row=5, top=8)
 """,
         "contributions",
     ),
