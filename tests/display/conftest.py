@@ -115,10 +115,15 @@ def drawn_texts(figure):
 
 @pytest.fixture
 def no_overlaps():
-    """A check that no two texts of a figure overlap."""
+    """A check that no two texts of a figure overlap, and none is cut off."""
 
     def check(figure):
         figure.canvas.draw()
-        assert overlaps(drawn_texts(figure), figure.canvas.get_renderer()) == []
+        texts, renderer = drawn_texts(figure), figure.canvas.get_renderer()
+        assert overlaps(texts, renderer) == []
+        width, height = figure.bbox.size
+        boxes = [(text.get_text(), text.get_window_extent(renderer)) for text in texts if text.get_text()]
+        cut = [name for name, box in boxes if min(box.x0, box.y0) < -1 or box.x1 > width + 1 or box.y1 > height + 1]
+        assert cut == []
 
     return check

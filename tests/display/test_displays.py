@@ -40,7 +40,8 @@ def test_importance_of_rows_and_of_a_class(digits_model, digits):
     display = ImportanceDisplay.from_estimator(digits_model, X, class_name=3, top=5)
     expected = digits_model.shapes_.importance(X)[:, 3]
     assert_allclose(display.values, np.sort(expected)[::-1][:5])
-    assert display.axes_.get_xlabel() == "standard deviation of the effect on the score, class 3"
+    assert display.axes_.get_xlabel() == "standard deviation of the effect on the score"
+    assert display.axes_.get_title(loc="left") == "3, 5 of 64 features"
     with pytest.raises(ValueError, match="top must be at least 1; got 0"):
         ImportanceDisplay.from_estimator(digits_model, top=0)
 
@@ -63,7 +64,8 @@ def test_contributions_add_up(table_model, customers, centred, no_overlaps):
     labels = [text.get_text() for text in display.axes_.get_yticklabels()]
     assert labels[3:] == ["4 other features"]
     start = "mean score" if centred else "intercept"
-    assert f"= {start} {display.start:.4g} + the bars".replace("-", "−") in display.axes_.get_title(loc="left")
+    assert display.axes_.get_xlabel() == f"added to the {start}, {display.start:.4g}".replace("-", "−")
+    assert display.axes_.get_title(loc="left") == f"score of returns: {expected:.4g}".replace("-", "−")
     assert (np.abs(display.values)[:-1] >= np.abs(display.values)[1:]).all()
     no_overlaps(display.figure_)
 
@@ -104,7 +106,7 @@ def test_contributions_of_sparse_rows(wide_model):
     display = ContributionDisplay.from_estimator(wide_model, X, -1)
     assert set(display.labels) <= {"feature 5 = 1", "feature 40000 = 2"}
     assert_allclose(display.score, wide_model.decision_function(X)[1], atol=1e-5)
-    assert "= intercept" in display.axes_.get_title(loc="left")
+    assert display.axes_.get_xlabel().startswith("added to the intercept")
 
 
 def test_contributions_are_of_the_predicted_class(digits_model, digits):
@@ -141,6 +143,9 @@ def test_contributions_of_a_text():
 
 def test_hostile_names(hostile_model, hostile_rows, no_overlaps):
     no_overlaps(ImportanceDisplay.from_estimator(hostile_model).figure_)
+    for name in hostile_model.classes_:
+        no_overlaps(ImportanceDisplay.from_estimator(hostile_model, class_name=name, top=2).figure_)
+        no_overlaps(ContributionDisplay.from_estimator(hostile_model, hostile_rows[0], class_name=name).figure_)
     display = ContributionDisplay.from_estimator(hostile_model, hostile_rows[0])
     no_overlaps(display.figure_)
     assert not any("\n" in label for label in display.labels)

@@ -114,11 +114,10 @@ class ContributionDisplay:
             axes.set_xlim(low - room * (low < 0.0), high + room * (high > 0.0))
         style.few_ticks(axes.xaxis, 5)
         axes.tick_params(axis="x", labelsize=8)
-        what = f"{self.outcome} of {style.shown(self.class_name)}" if self.outcome == "score" else self.class_name
-        axes.set_xlabel(f"contribution to the {self.outcome}", fontsize=9)
         start = f"mean {self.outcome}" if self.centred else "intercept"
-        title = f"{what}: {style.number(self.score)} = {start} {style.number(self.start)} + the bars"
-        axes.set_title(title, fontsize=9.5, loc="left", parse_math=False)
+        axes.set_xlabel(f"added to the {start}, {style.number(self.start)}", fontsize=9)
+        what = f"{self.outcome} of {style.shown(self.class_name)}" if self.outcome == "score" else self.class_name
+        axes.set_title(f"{what}: {style.number(self.score)}", fontsize=9.5, loc="left", parse_math=False)
         for side in ("top", "right", "left"):
             axes.spines[side].set_visible(False)
         return self

@@ -28,6 +28,7 @@ class ImportanceDisplay:
     values : their importance.
     measure : what `values` are, the label of the axis.
     n_functions : how many features and pairs the model has.
+    class_name : the class that the importance is for, None if it is the mean over all.
     figure_, axes_ : the figure and the axes; bars_ : the container of the bars.
     """
 
@@ -35,6 +36,7 @@ class ImportanceDisplay:
     values: Array
     measure: str
     n_functions: int
+    class_name: str | None = None
 
     figure_: Figure | None = None
     axes_: Axes | None = None
@@ -60,8 +62,7 @@ class ImportanceDisplay:
         parts = model_parts(estimator, cls.__name__)
         values, measure = _importance(parts, X)
         if class_name is not None:
-            problem = parts.problem(class_name)
-            values, measure = values[:, problem], f"{measure}, class {style.shown(parts.problem_names[problem])}"
+            values = values[:, parts.problem(class_name)]
         else:
             values = values.mean(axis=1)
         order = np.argsort(-values, kind="stable")[:top]
@@ -70,6 +71,7 @@ class ImportanceDisplay:
             values=np.asarray(values[order], dtype=np.float64),
             measure=measure,
             n_functions=parts.shapes.n_functions,
+            class_name=None if class_name is None else str(class_name),
         )
         return display.plot(ax)
 
@@ -84,9 +86,11 @@ class ImportanceDisplay:
         axes.set_xlim(left=0.0)
         style.few_ticks(axes.xaxis, 5)
         axes.tick_params(axis="x", labelsize=8)
-        axes.set_xlabel(self.measure, fontsize=9, parse_math=False)
+        axes.set_xlabel(self.measure, fontsize=9)
+        title = [] if self.class_name is None else [style.shown(self.class_name)]
         if n < self.n_functions:
-            axes.set_title(f"{n} of {self.n_functions:,} features", fontsize=9.5, loc="left")
+            title.append(f"{n} of {self.n_functions:,} features")
+        axes.set_title(", ".join(title), fontsize=9.5, loc="left", parse_math=False)
         for side in ("top", "right"):
             axes.spines[side].set_visible(False)
         return self
