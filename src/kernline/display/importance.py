@@ -61,10 +61,7 @@ class ImportanceDisplay:
             raise ValueError(f"ImportanceDisplay: top must be at least 1; got {top}.")
         parts = model_parts(estimator, cls.__name__)
         values, measure = _importance(parts, X)
-        if class_name is not None:
-            values = values[:, parts.problem(class_name)]
-        else:
-            values = values.mean(axis=1)
+        values = values.mean(axis=1) if class_name is None else values[:, parts.problem(class_name)]
         order = np.argsort(-values, kind="stable")[:top]
         display = cls(
             feature_names=parts.names(order.tolist()),
