@@ -69,6 +69,7 @@ bench: install
 docs: install
 	$(BIN)/python -m benchmarks.kernel_error
 	$(BIN)/python -m benchmarks.roofline
+	$(BIN)/python -m examples.gallery
 
 # Uses a separate build and environment, so that the ordinary ones do not change. Leak detection is off: the leaks are
 # the interpreter's.

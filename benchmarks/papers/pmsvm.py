@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernline import analysis, kernels, plot, tables
+from kernline import analysis, kernels, tables
+from kernline.display import ApproximationDisplay
 
 from .common import CHI2, HEADER, Page, contestants, figure, load, measure, svm, verdict
 
@@ -83,7 +84,7 @@ def _figure_1(page: Page) -> None:
         for label, method in methods.items()
     }
     picture, axes = figure()
-    plot.gradient_curves(curves, axes[0, 0])
+    ApproximationDisplay(curves).plot(axes[0, 0])
     page.add_figure(picture, "figure1", f"g_j for word {j} of scene15_bow, random α, p = −1")
     rows = [
         [label, f"{100 * c.summary()['max_relative']:.2f}", f"{100 * c.summary()['mean_relative']:.2f}"]

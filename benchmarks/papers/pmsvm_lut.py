@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from kernline import analysis, datasets, kernels, plot, tables
+from kernline import analysis, datasets, kernels, tables
 from kernline.datasets import Dataset
+from kernline.display import ApproximationDisplay
 
 from .common import CHI2, HEADER, HI, Page, binary, figure, liblinear, load, measure, svm
 
@@ -67,7 +68,7 @@ def _errors(page: Page, sets: dict[str, Dataset]) -> None:
             rows.append([f"{name}, j = {c['feature']}", *(f"{100 * float(cell):.2f} %" for cell in cells)])
         j, values = list(columns.items())[-1]
         curves = {label: analysis.gradient_curve(CHI, m, values, coefficients) for label, m in methods.items()}
-        plot.gradient_curves({"Chebyshev": curves["C"], "ad hoc": curves["A"]}, ax)
+        ApproximationDisplay({"Chebyshev": curves["C"], "ad hoc": curves["A"]}).plot(ax)
         ax.set_title(f"{name}, j = {j}")
     page.add_table(["data", "max (C)", "max (A)", "mean (C)", "mean (A)"], rows)
     page.add_figure(picture, "figure1", "g_j and its approximation of degree 2, by nodes")

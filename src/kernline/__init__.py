@@ -4,7 +4,7 @@ import importlib
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from . import analysis, datasets, export, feature_maps, io, kernels, losses, solvers, tables, training
+    from . import analysis, datasets, display, export, feature_maps, io, kernels, losses, solvers, tables, training
     from .estimators.additive import AdditiveSVC
     from .estimators.additive_cv import AdditiveSVCCV
     from .estimators.additive_svr import AdditiveSVR
@@ -29,6 +29,7 @@ __all__ = [
     "__version__",
     "analysis",
     "datasets",
+    "display",
     "export",
     "feature_maps",
     "io",

@@ -348,6 +348,17 @@ class AdditiveBase(Solved[Matrix | EncodedData]):
     def _scores(self, X: Matrix | EncodedData) -> Array:
         return self.shapes_.decision(X, thread_count(self.n_jobs))
 
+    def _html_repr(self) -> str:
+        """scikit-learn's diagram and, of a fitted model, the most important curves beside it, for notebooks."""
+        diagram: str = super()._html_repr()
+        if not hasattr(self, "shapes_"):
+            return diagram
+        from ..display.sparklines import curves_html
+
+        curves = curves_html(self.shapes_)
+        layout = "display:flex;flex-wrap:wrap;gap:1em;align-items:flex-start"
+        return f'<div style="{layout}"><div>{diagram}</div>{curves}</div>' if curves else diagram
+
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         # scale="auto" ranks what the kernel does not take.
