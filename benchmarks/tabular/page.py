@@ -18,8 +18,9 @@ PAGE = Path(__file__).resolve().parents[2] / "docs" / "tabular.md"
 _INTRODUCTION = """Every contestant has its own defaults, and nothing is chosen for a data set. Linear models get filled
 gaps, standardised numbers and indicators for text; LightGBM gets categories; EBM and ours read the table as it is. The
 peers are allowed more iterations where their default would stop early. {rows} Sets below 2,000 rows, and the one split
-by person, are split five times, and the mean is shown. {threads}, fits in turns, seconds of the processor; fits below two
-seconds are the best of three. Results of peers may come from an earlier run with the same data, versions and threads ({dates})."""
+by person, are split five times, and the mean is shown. {threads}, fits in turns, seconds of the processor; fits below
+two seconds are the best of three. Results of peers may come from an earlier run with the same data, versions and
+threads ({dates})."""
 
 
 def render(all_results: Sequence[Results], *, command: str, threads: int, most_rows: int | None) -> str:

@@ -83,8 +83,8 @@ class AdditiveSVC(OneAgainstRest[Matrix | EncodedData], AdditiveBase):
         and for a kernel that is named if it takes the values; otherwise "rank".
     interactions : int, "auto" or list of pairs of columns, default=0
         Functions of two columns besides the curves: so many, chosen by what they would explain of the errors of the
-        curves; "auto" chooses about one for 100 rows, more if columns have few values, and 400 at most; or the pairs, by
-        name or number. For the log loss.
+        curves; "auto" chooses about one for 100 rows, more if columns have few values, and 400 at most; or the pairs,
+        by name or number. For the log loss.
     fit_intercept : bool, default=True
         Whether the model has an intercept. "pmsvm" has none, as published.
     intercept_scaling : float or None, default=None

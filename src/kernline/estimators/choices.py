@@ -19,8 +19,8 @@ Kernel = str | kernels.AdditiveKernel
 # Losses that the joint solver takes, and whose C the evidence can decide.
 JOINT_LOSSES = ("log", "squared_error")
 
-# A dense X of at most so many columns is a table. A wider one is, if its columns are not of one unit, as those of images
-# and histograms are; with more cells than this, its fit by evidence would take minutes.
+# A dense X of at most so many columns is a table. A wider one is a table unless its columns are of one unit, as those
+# of images and histograms are; with more cells than this, its fit by evidence would take minutes.
 MOST_COLUMNS, _MOST_CELLS = 200, 20_000_000
 # Fewer columns than this are not taken to be of one unit, even if they look so.
 _LEAST_COLUMNS = 8
