@@ -237,6 +237,7 @@ class AdditiveSVC(OneAgainstRest[Matrix | EncodedData], AdditiveBase):
         self._fit_to(data, self.C)
         self.classes_, self.n_samples_seen_ = data.classes, int(data.weights.size)
         self.multilabel_ = isinstance(data, MultiLabelled)
+        self.shapes_ = self.shapes_.with_classes(self.classes_)
         return self
 
     @available_if(has_partial_fit)
@@ -273,6 +274,7 @@ class AdditiveSVC(OneAgainstRest[Matrix | EncodedData], AdditiveBase):
         data = next_batch(self, X, y, classes, sample_weight, self.class_weight, self._table_rules(), first=first)
         follow(self, data, first=first)
         self.classes_, self.multilabel_ = data.classes, False
+        self.shapes_ = self.shapes_.with_classes(self.classes_)
         return self
 
     @probabilities_of_log_loss

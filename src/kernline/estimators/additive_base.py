@@ -13,19 +13,19 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from .. import kernels, losses, tables, validation
-from ..array_types import Array, Matrix, MatrixLike
+from ..array_types import Array, Floats, Matrix, MatrixLike
 from ..class_signs import costs
 from ..encoding import SCALES, EncodedData, Scale, TermSpec
 from ..pair_functions import PairFunction
 from ..randomness import RandomState, random_of, seed_from
-from ..shapes import ShapeFunctions
+from ..shapes import ShapeFunctions, TrainingFacts
 from ..sklearn_compat import Constraints, Interval, Options, StrOptions, Tags
 from ..solvers import DualCD
 from ..table_input import TableRules
 from ..threads import thread_count
 from ..training import AdditiveRows, AdditiveSettings, Intercept, encode
 from .choices import JOINT_LOSSES, Asked, Choice, choose
-from .importances import importances
+from .importances import importances, pair_spreads, training_facts
 from .joint_fit import Interactions, JointSettings, checked_interactions, is_none, solve_results
 from .joint_fit import fit as fit_jointly
 from .labelled import ALL_CLASSES
@@ -37,7 +37,6 @@ from .warm_start import WarmStart
 Kernel = str | kernels.AdditiveKernel
 # The name of the one problem, where all are solved together.
 ALL_PROBLEMS = "all together"
-NO_PAIRS = np.zeros(0)
 Categorical = Literal["auto"] | ArrayLike | None
 
 
@@ -233,7 +232,7 @@ class AdditiveBase(Solved[Matrix | EncodedData]):
         results = solve_results(model)
         watch.end(results[0])
         progress.end(self.tol)
-        self._keep(data.in_units(results), rows, data.pairs_in_units(model.pairs), model.pair_spreads)
+        self._keep(data.in_units(results), rows, data.pairs_in_units(model.pairs), model.pair_shares)
         self._keep_as_one()
         self.feature_weights_ = model.column_weights
         self.C_ = model.C if by_evidence else choice.C
@@ -279,14 +278,18 @@ class AdditiveBase(Solved[Matrix | EncodedData]):
         results: Solutions,
         rows: AdditiveRows,
         pairs: tuple[PairFunction, ...] = (),
-        pair_spreads: Array = NO_PAIRS,
+        pair_shares: tuple[Floats, ...] = (),
+        former: TrainingFacts | None = None,
     ) -> None:
+        """Keep the curves of the solutions; `former` are facts of rows that they have seen before these."""
         self.gamma_ = rows.gamma
         self._keep_results(results)
         weights = results[0].curves if len(results) == 1 else np.concatenate([result.curves for result in results])
         names = getattr(self, "feature_names_in_", None)
-        self.shapes_ = ShapeFunctions(rows.encoder, rows.pair.read, weights, self.intercept_, names, pairs)
-        self.feature_importances_ = importances(self.shapes_, rows.data, pair_spreads)
+        shapes = ShapeFunctions(rows.encoder, rows.pair.read, weights, self.intercept_, names, pairs)
+        facts, spread = training_facts(shapes, rows.data, pair_shares, former)
+        self.shapes_ = shapes.with_training(facts)
+        self.feature_importances_ = importances(shapes, spread, pair_spreads(pairs, pair_shares))
 
     def _terms(self) -> Sequence[TermSpec]:
         """The terms to fit besides numbers, categories and missing values."""

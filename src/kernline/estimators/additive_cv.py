@@ -145,6 +145,7 @@ class AdditiveSVCCV(AdditiveSearch, AdditiveSVC):
         data = self._labelled(X, y, sample_weight)
         self._choose(grid, data, y, sample_weight)
         self.classes_ = data.classes
+        self.shapes_ = self.shapes_.with_classes(self.classes_)
         return self
 
     def __sklearn_tags__(self) -> Tags:

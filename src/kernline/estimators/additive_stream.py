@@ -11,7 +11,6 @@ import numpy as np
 from .. import validation
 from ..array_types import Array, Floats, Matrix
 from ..class_signs import costs
-from ..encoding.terms import column_values
 from ..joint_losses import Shifted
 from ..pair_functions import PairFunction
 from ..randomness import random_of, seed_from
@@ -21,6 +20,7 @@ from ..solvers.online import move, share_of_average
 from ..threads import run_tasks, thread_count
 from ..training import AdditiveRows, Intercept, encode
 from .choices import JOINT_LOSSES, Choice
+from .importances import places_of_rows
 from .joint_fit import JointSettings, fit, solve_results
 from .labelled import Labelled
 from .progress import FitProgress
@@ -61,7 +61,9 @@ def follow(model: AdditiveSVC, data: Labelled[Matrix], *, first: bool) -> None:
         )
         for k, result in enumerate(results)
     ]
-    model._keep(averages, rows, pairs, _spreads(pairs, data.X))
+    former = None if first else model.shapes_.training
+    shares = places_of_rows(pairs, data.X) if former is None else former.pair_shares
+    model._keep(averages, rows, pairs, shares, former)
     if together:
         model._keep_as_one()
     model._last_step = moved
@@ -120,11 +122,6 @@ class _Step(NamedTuple):
             replace(result, weights=weights + result.weights, intercept=float(intercept + result.intercept))
             for result, weights, intercept in zip(results, *last, strict=True)
         ]
-
-
-def _spreads(pairs: tuple[PairFunction, ...], X: Matrix) -> Array:
-    """The standard deviation of each pair over the batch, averaged over problems."""
-    return np.array([pair.evaluate(column_values(X, pair.columns)).std(axis=0).mean() for pair in pairs])
 
 
 def _choice(model: AdditiveSVC, data: Labelled[Matrix], *, first: bool) -> Choice:

@@ -59,7 +59,7 @@ class JointModel:
     weights: Floats
     intercepts: Array
     pairs: tuple[PairFunction, ...]
-    pair_spreads: Array  # the standard deviation of each pair over the training rows, averaged over problems
+    pair_shares: tuple[Floats, ...]  # the share of the training rows at each two places of each pair
     column_weights: Array  # v of each input column, 1 without evidence
     result: SmoothResult
     n_iter: int
@@ -217,7 +217,7 @@ def _model(
 ) -> JointModel:
     basis, n_problems = problem.basis, result.theta.shape[1]
     W = np.array(weights_in(basis.weights(result.theta), (n_problems, rows.data.n_columns, rows.pair.width)))
-    intercepts, tables, spreads = result.intercepts.copy(), [], []
+    intercepts, tables, shares = result.intercepts.copy(), [], []
     if basis.pairs is not None:
         theta = result.theta[basis.n_row_unknowns :]
         for (a, b), table in zip(basis.pairs.axes, basis.pairs.tables(theta), strict=True):
@@ -229,13 +229,12 @@ def _model(
             intercepts += split.constant
             axes = sides[0].axis, sides[1].axis
             tables.append(PairFunction((sides[0].column, sides[1].column), axes, split.values))
-            squares = np.einsum("ij,ijp->p", weight / (weight.sum() or 1.0), np.square(split.values[:-1, :-1]))
-            spreads.append(float(np.sqrt(squares).mean()))
+            shares.append((weight / (weight.sum() or 1.0)).astype(np.float32))
     return JointModel(
         W,
         intercepts,
         tuple(tables),
-        np.array(spreads),
+        tuple(shares),
         _column_weights(rows, problem),
         result,
         n_iter,

@@ -2,27 +2,35 @@
 
 from __future__ import annotations
 
-import difflib
-import operator
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 
-from . import _core
-from .array_types import Array, Floats, Indices, Labels, Matrix, MatrixLike
-from .encoding import EncodedData, Encoder, TableTerm
-from .encoding.terms import column_values
-from .native import decision, native_table, slots_of, weights_in
-from .pair_functions import PairFunction, sum_of_pairs
-from .sklearn_compat import check_feature_names
-from .sources import row_blocks, sources, with_own_indices
-from .table_input import new_matrix
-from .tables import Table
+from .. import _core
+from ..array_types import Array, Floats, Indices, Labels, Matrix, MatrixLike
+from ..encoding import EncodedData, Encoder, TableTerm
+from ..encoding.terms import column_values
+from ..native import decision, native_table, slots_of, weights_in
+from ..pair_functions import PairFunction, sum_of_pairs
+from ..sklearn_compat import check_feature_names
+from ..sources import row_blocks, sources, with_own_indices
+from ..table_input import new_matrix
+from ..tables import Table
+from .checked_rows import checked_rows
+from .comparison import compare, frame_of
+from .contributions import Contributions, explain
+from .curves import Curve, curve_of, shifted
+from .names import check_column, number_of
+from .training_facts import TrainingFacts
 
-_NAMES_SHOWN, _NAMES_LISTED = 5, 20  # in a summary; in an error
+if TYPE_CHECKING:
+    import pandas as pd
+
+_NAMES_SHOWN = 5  # in a summary
 
 
 @dataclass(frozen=True, repr=False)
@@ -32,7 +40,11 @@ class ShapeFunctions:
     `weights` is W, (n_problems, n_columns, width), with a row for each solver column; with the `encoder` and the
     method's read `table` φ, a cell adds φ(code) · W of its column. f_j is the sum of the terms that read feature j.
     `feature_names_in_` are the names of the columns that the model was fitted on, None if they had none. `pairs` are
-    the tables of pairs of features.
+    the tables of pairs of features. Functions are numbered: the curve of each feature, then the pairs.
+
+    `training` is what is kept of the training rows, None for models of older files. `class_names` has the class of each
+    problem (of two classes, the second), None for a regression. `edits` lists what was changed by hand. `offsets`,
+    (n_functions, n_problems), are subtracted from the functions of `centred` shapes.
     """
 
     encoder: Encoder
@@ -41,6 +53,10 @@ class ShapeFunctions:
     intercepts: Array
     feature_names_in_: Labels | None = None
     pairs: tuple[PairFunction, ...] = ()
+    training: TrainingFacts | None = None
+    class_names: Labels | None = None
+    edits: tuple[str, ...] = ()
+    offsets: Array | None = None
     _slots: Floats = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
@@ -68,9 +84,21 @@ class ShapeFunctions:
 
     def with_names(self, names: Labels | None) -> ShapeFunctions:
         """Return the same curves, not copied, of features with these names."""
-        named = type(self).__new__(type(self))
-        named.__dict__.update(self.__dict__, feature_names_in_=names)
-        return named
+        return self._with(feature_names_in_=names)
+
+    def with_classes(self, classes: Labels | None) -> ShapeFunctions:
+        """Return the same curves, not copied, of these classes; of two that share a problem, the second is named."""
+        names = classes if classes is None or len(classes) == self.n_problems else classes[1:]
+        return self._with(class_names=names)
+
+    def with_training(self, training: TrainingFacts | None) -> ShapeFunctions:
+        """Return the same curves, not copied, with these facts."""
+        return self._with(training=training)
+
+    def _with(self, **changes: object) -> Self:
+        changed = type(self).__new__(type(self))
+        changed.__dict__.update(self.__dict__, **changes)
+        return changed
 
     def __repr__(self) -> str:
         parts = [
@@ -111,6 +139,30 @@ class ShapeFunctions:
         return [*self.encoder.functions, *(pair.columns for pair in self.pairs)]
 
     @property
+    def function_names(self) -> list[str]:
+        """The names of all functions: those of the features, or their numbers; a pair as "a × b"."""
+        named = self.feature_names_in_
+        names = [str(j) for j in range(self.n_features)] if named is None else [str(name) for name in named]
+        return names + [" × ".join(names[j] for j in columns) for columns in self.functions[self.n_features :]]
+
+    def name_of(self, k: int) -> str:
+        """The name of one function."""
+        named = self.feature_names_in_
+        columns = (k,) if k < self.n_features else self.functions[k]
+        return " × ".join(str(j) if named is None else str(named[j]) for j in columns)
+
+    @property
+    def problem_names(self) -> list[str]:
+        """The name of each problem: its class, or "prediction" of a regression, with a number if there are several."""
+        if self.class_names is not None:
+            return [str(name) for name in self.class_names.tolist()]
+        return ["prediction"] if self.n_problems == 1 else [f"prediction {p}" for p in range(self.n_problems)]
+
+    def number_of(self, feature: int | str) -> int:
+        """The number of a function, which is given by its name or number."""
+        return number_of(self, feature, "number_of")
+
+    @property
     def nbytes(self) -> int:
         """Size of the model: weights, intercepts and what the encoder learnt of each feature."""
         learnt = [self.encoder.offsets, self.encoder.factors, self.encoder.edges, self.encoder.levels]
@@ -132,9 +184,14 @@ class ShapeFunctions:
         out += sum_of_pairs(self.pairs, X)
         return out
 
+    @property
+    def own_intercepts(self) -> Array:
+        """The intercepts that belong to the weights: those of the functions before they were centred."""
+        return self.intercepts if self.offsets is None else self.intercepts - self.offsets.sum(axis=0)
+
     def sum_of_curves(self, X: Matrix | EncodedData, n_threads: int = 1) -> Array:
         """As `decision`, without the tables of pairs."""
-        slots, intercepts = self._slots, np.ascontiguousarray(self.intercepts, dtype=np.float64)
+        slots, intercepts = self._slots, np.ascontiguousarray(self.own_intercepts, dtype=np.float64)
         if isinstance(X, EncodedData):
             payload = self.encoder.payload
             data = X if payload is None else replace(X, payload=payload.compute(X.cells, write=False))
@@ -156,14 +213,15 @@ class ShapeFunctions:
         Values of a column of text are the names of levels. From n_features on, a pair of features has the number;
         `values` is then (n_values, 2).
         """
-        k = self._number(feature)
+        k = number_of(self, feature, "evaluate")
         columns = self.functions[k]
         if len(columns) == 1:
-            self._check_column(k, values)
+            check_column(self, k, values)
         rows = self._values_of(columns, values)
+        offset = 0.0 if self.offsets is None else self.offsets[k]
         if k >= len(self.encoder.functions):
-            return self.pairs[k - len(self.encoder.functions)].evaluate(rows)
-        return self._curve(columns, rows)
+            return self.pairs[k - len(self.encoder.functions)].evaluate(rows) - offset
+        return self._curve(columns, rows) - offset
 
     def _curve(self, columns: tuple[int, ...], rows: Array) -> Array:
         """f_S of these columns at rows of numbers."""
@@ -227,11 +285,58 @@ class ShapeFunctions:
         weights = self.weights[:, self.encoder.term_start[number] + column].astype(np.float64)
         return np.einsum("nk,pnk->np", self.table.vectors(cells), weights)
 
-    def importance(self, X: MatrixLike) -> Array:
-        """How much each function moves the score over the rows of X: a standard deviation, (n_functions, n_problems).
+    def curve(self, k: int | str, *, centred: bool = False, n_points: int | None = None) -> Curve:
+        """One function as arrays: the points between which it is straight, or `n_points` evenly spaced ones.
 
-        The columns of X are checked as `predict` checks them: their number, and their names in order if both have any.
+        With `centred`, its mean over the training rows is subtracted.
         """
+        shapes = self.centred() if centred else self
+        number = number_of(self, k, "curve")
+        curve = curve_of(shapes, number, n_points)
+        return curve if shapes.offsets is None else shifted(curve, shapes.offsets[number])
+
+    def frame(self, functions: Iterable[int | str] | None = None, *, centred: bool = False) -> pd.DataFrame:
+        """The curves as a data frame of pandas: feature, class, value, (value2 of pairs), effect and density.
+
+        `density` is the share of the training rows nearest to the point. `functions` are numbers or names; None: all.
+        """
+        return frame_of(self, functions, centred=centred)
+
+    def compare(self, other: ShapeFunctions) -> pd.DataFrame:
+        """How the functions differ from those of another model of the same columns: see `kernline.shapes.compare`."""
+        return compare(self, other)
+
+    def centred(self) -> ShapeFunctions:
+        """The same model with functions of mean zero over the training rows, and the intercepts moved accordingly."""
+        offsets = self._facts("centred").mean.astype(np.float64)
+        return self._with(offsets=offsets, intercepts=self.own_intercepts + offsets.sum(axis=0))
+
+    def uncentred(self) -> ShapeFunctions:
+        """The same model with the functions as they were fitted."""
+        return self._with(offsets=None, intercepts=self.own_intercepts)
+
+    def explain(self, X: MatrixLike, n_threads: int = 1) -> Contributions:
+        """What each function adds to the scores of the rows of X; with the intercepts, these sum to `decision`.
+
+        The contributions are sparse if X is, unless the functions are centred. X is checked as `predict` checks it.
+        """
+        return explain(self, checked_rows(self, X, n_threads), n_threads)
+
+    def top(self, k: int = 10, problem: int | None = None) -> list[int]:
+        """The numbers of the k most important functions, for one problem or all of them."""
+        importance = self._facts("top").importance
+        total = importance.sum(axis=1, dtype=np.float64) if problem is None else importance[:, problem]
+        return np.argsort(-total, kind="stable")[:k].tolist()
+
+    def importance(self, X: MatrixLike | None = None) -> Array:
+        """How much each function moves the score, (n_functions, n_problems).
+
+        Without X, the mean distance of f from its mean over the training rows, which `fit` has kept. With X, the
+        standard deviation over its rows. Its columns are checked as `predict` checks them: their number, and their
+        names in order if both have any.
+        """
+        if X is None:
+            return self._facts("importance").importance.astype(np.float64)
         matrix = new_matrix(self, X, self.encoder.columns)
         if matrix is X:
             check_feature_names(self, X, reset=False)
@@ -248,37 +353,10 @@ class ShapeFunctions:
             spread[k] = pair.evaluate(column_values(columns, pair.columns)).std(axis=0)
         return spread
 
-    def _number(self, feature: int | str) -> int:
-        """The number of a feature."""
-        if isinstance(feature, str):
-            return self._number_of_name(feature)
-        try:
-            j = operator.index(feature)
-        except TypeError:
-            raise TypeError(f"evaluate: feature must be a number or a name, not {feature!r:.50}.") from None
-        if not 0 <= j < self.n_functions:
-            raise IndexError(f"evaluate: no feature {j}. There are {self.n_functions}, 0 to {self.n_functions - 1}.")
-        return j
-
-    def _number_of_name(self, name: str) -> int:
-        if self.feature_names_in_ is None:
+    def _facts(self, call: str) -> TrainingFacts:
+        if self.training is None:
             raise ValueError(
-                f"evaluate: no feature {name!r}. The model was fitted on columns without names: pass a number, 0 to "
-                f"{self.n_features - 1}."
+                f"{call}: the model keeps nothing of its training rows, as it is from a file of an earlier version. Fit "
+                "it again, or pass rows: importance(X)."
             )
-        names = [str(known) for known in self.feature_names_in_]
-        if name not in names:
-            near = difflib.get_close_matches(name, names, n=3)
-            listed = ", ".join(names[:_NAMES_LISTED]) + (", …" if len(names) > _NAMES_LISTED else "")
-            hint = f"Did you mean {' or '.join(map(repr, near))}?" if near else f"There are: {listed}."
-            raise ValueError(f"evaluate: no feature {name!r}. {hint}")
-        return names.index(name)
-
-    def _check_column(self, j: int, values: ArrayLike) -> None:
-        """Refuse a column of pandas, or of a like library, that has the name of another feature."""
-        names = getattr(values, "columns", [getattr(values, "name", None)])
-        if self.feature_names_in_ is None or len(names) != 1 or names[0] is None:
-            return
-        given, expected = str(names[0]), str(self.feature_names_in_[j])
-        if given != expected and given in self.feature_names_in_:
-            raise ValueError(f"evaluate: the values are those of {given!r}, and feature {j} is {expected!r}.")
+        return self.training

@@ -1,0 +1,237 @@
+"""Curve: one function of a model as plain arrays, to be drawn or tabulated."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+
+from ..array_types import Array, Labels
+from ..encoding import Axis, TableTerm
+from ..encoding.pair_axes import PairAxis
+from ..encoding.terms import NumberTerm
+from ..tables import PairTable
+from .training_facts import BINS
+
+if TYPE_CHECKING:
+    from .functions import ShapeFunctions
+
+# Points of a curve that has neither codes nor knots.
+_POINTS = 101
+# Codes up to which a curve without knots has two points for each; beyond, the steps are too small to be seen.
+_FEW_CODES = 64
+MISSING, OTHER = "missing", "other"
+
+
+@dataclass(frozen=True, eq=False)
+class Density:
+    """Where the training rows lie, counted in a sample of `n_rows` of them.
+
+    `counts` are those of the bins between `edges`, or of levels if there are no edges. `missing` counts gaps of a
+    number; those of a category are a level.
+    """
+
+    counts: Array
+    edges: Array | None
+    missing: int
+    n_rows: int
+
+
+@dataclass(frozen=True, eq=False)
+class Curve:
+    """A function of a model, with its values for every problem.
+
+    - "number": `x` are values that increase, `effect` is (n_points, n_problems). Between points, the curve is straight.
+    - "category": `x` are the names of levels, with "missing" if gaps have a weight.
+    - "pair": `x` and `y` are values or names, `effect` is (n_x, n_y, n_problems). "other" are levels without a place
+      of their own, and gaps.
+
+    `missing_effect` is that of a gap in a number, (n_problems,), None if gaps have no weight of their own.
+    """
+
+    kind: Literal["number", "category", "pair"]
+    name: str
+    x: Array | Labels
+    effect: Array
+    y: Array | Labels | None = None
+    density: Density | None = None
+    missing_effect: Array | None = None
+
+
+def curve_of(shapes: ShapeFunctions, k: int, n_points: int | None) -> Curve:
+    """Function k of a model, not centred."""
+    n_curves = len(shapes.encoder.functions)
+    if k >= n_curves:
+        return _pair(shapes, k, n_points)
+    if k >= shapes.n_features:
+        return _table_of_two(shapes, k)
+    number = shapes.encoder.number(k)
+    return _category(shapes, k) if number is None else _number(shapes, number, n_points)
+
+
+def _number(shapes: ShapeFunctions, number: NumberTerm, n_points: int | None) -> Curve:
+    j = number.column
+    x, effect = _points(shapes, number)
+    if n_points is not None and x.size > 1:
+        x = np.linspace(x[0], x[-1], n_points)
+        effect = shapes.number_curve(j, x)
+    missing = _term_of(shapes, j, "missing")
+    missing_effect = None if missing is None else shapes.term_scores(missing)[0]
+    return Curve("number", shapes.name_of(j), x, effect, None, _density(shapes, number, missing), missing_effect)
+
+
+def _points(shapes: ShapeFunctions, number: NumberTerm) -> tuple[Array, Array]:
+    """Values between which the curve is straight, and its effects there."""
+    encoder = shapes.encoder
+    if number.points is None and number.factor == 0.0:
+        return np.array([number.offset]), np.zeros((1, shapes.n_problems))
+    if encoder.grid is None:
+        low, high = range_of_u(shapes, number.column)
+        x = number.values_at(np.array([low, high]) if not encoder.clips else np.linspace(low, high, _POINTS))
+        return x, shapes.number_curve(number.column, x)
+    at_codes = code_effects(shapes, number.column)
+    units = encoder.grid.values
+    if units.size <= _FEW_CODES and not isinstance(shapes.table, PairTable):
+        return _steps(number, encoder.thresholds.astype(np.float64), at_codes)
+    u = units[:: shapes.table.steps] if isinstance(shapes.table, PairTable) else units
+    if number.points is not None:
+        u = np.union1d(u, number.points[1])
+    x, first = np.unique(number.values_at(u), return_index=True)
+    effect = np.column_stack([np.interp(u[first], units, column) for column in at_codes.T])
+    return x, effect
+
+
+def _steps(number: NumberTerm, thresholds: Array, at_codes: Array) -> tuple[Array, Array]:
+    """A curve that is constant for each code, as two points for each step."""
+    begins = number.values_at(thresholds)
+    low, high = number.values_at(np.array([0.0, 1.0]))
+    x = np.concatenate([[low], np.column_stack([np.nextafter(begins, -np.inf), begins]).ravel(), [high]])
+    codes = np.concatenate([[0], np.repeat(np.arange(thresholds.size), 2) + np.tile([0, 1], thresholds.size)])
+    inside = (x >= low) & (x <= high)
+    return x[inside], at_codes[np.append(codes, thresholds.size)][inside]
+
+
+def code_effects(shapes: ShapeFunctions, column: int) -> Array:
+    """The effects of all codes in a solver column, (n_codes, n_problems). Code 0 adds nothing in any method."""
+    assert shapes.encoder.grid is not None
+    vectors = shapes.table.vectors(np.arange(shapes.encoder.grid.values.size))
+    effects: Array = vectors @ shapes.weights[:, column].T.astype(np.float64)
+    effects[0] = 0.0
+    return effects
+
+
+def range_of_u(shapes: ShapeFunctions, j: int) -> tuple[float, float]:
+    """Where the training values of a number lie on its own scale: 0 to 1, unless values are kept."""
+    if shapes.encoder.clips or shapes.training is None:
+        return 0.0, 1.0
+    low, high = shapes.training.cells.ranges[j].tolist()
+    return (low, high) if low < high else (low, low + 1.0)
+
+
+def _density(shapes: ShapeFunctions, number: NumberTerm, missing: int | None) -> Density | None:
+    if shapes.training is None:
+        return None
+    encoder, cells, j = shapes.encoder, shapes.training.cells, number.column
+    low, high = range_of_u(shapes, j)
+    edges = number.values_at(np.linspace(low, high, BINS + 1))
+    if edges.size == 1:
+        edges = np.append(edges, edges)
+    here = slice(cells.start[j], cells.start[j + 1])
+    u = cells.values(encoder)[here] if encoder.grid is None else encoder.grid.values[cells.marks[here]]
+    n_missing = 0 if missing is None else cells.total(encoder.term_start[missing])
+    places = _bins(u, low, high, edges.size - 1)
+    counts = np.bincount(places, cells.counts[here], edges.size - 1)
+    counts[_bins(np.zeros(1), low, high, counts.size)[0]] += cells.n_rows - n_missing - counts.sum()
+    return Density(counts, edges, n_missing, cells.n_rows)
+
+
+def _bins(u: Array, low: float, high: float, n: int) -> Labels:
+    return np.clip(((u - low) / (high - low) * n).astype(np.int64), 0, n - 1)
+
+
+def _term_of(shapes: ShapeFunctions, j: int, kind: str) -> int | None:
+    """The number of the term of this kind that reads column j alone."""
+    return next((i for i, term in enumerate(shapes.encoder.terms) if (term.kind, term.columns) == (kind, (j,))), None)
+
+
+def _category(shapes: ShapeFunctions, j: int) -> Curve:
+    encoder = shapes.encoder
+    numbers = [i for i, term in enumerate(encoder.terms) if term.columns == (j,)]
+    terms = [encoder.terms[i] for i in numbers]
+    if not all(isinstance(term, TableTerm) for term in terms):
+        raise ValueError(
+            f"curve: feature {shapes.name_of(j)!r} has a term of kind {terms[0].kind!r}, which does not list its values. "
+            "Pass values to evaluate."
+        )
+    labels = [text for term in terms for text in axis_labels(shapes, j, term.axes[0])]  # type: ignore[attr-defined]
+    effect = np.concatenate([shapes.term_scores(i) for i in numbers])
+    density = None
+    if shapes.training is not None:
+        cells, starts = shapes.training.cells, encoder.term_start
+        columns = [starts[i] + column for i in numbers for column in range(encoder.terms[i].n_columns)]
+        counts = np.array([cells.total(column) for column in columns], dtype=np.float64)
+        density = Density(counts, None, 0, cells.n_rows)
+    return Curve("category", shapes.name_of(j), np.array(labels, dtype=object), effect, None, density)
+
+
+def axis_labels(shapes: ShapeFunctions, j: int, axis: Axis) -> list[str]:
+    """The positions on the axis of a table, as text."""
+    if axis.kind == "missing":
+        return [MISSING]
+    if axis.kind == "levels":
+        return level_labels(shapes, j, axis.points)
+    ends = [f"{point:g}" for point in axis.points.tolist()]
+    return [f"< {ends[0]}", *(f"{low} to {high}" for low, high in pairwise(ends)), f"≥ {ends[-1]}"]
+
+
+def level_labels(shapes: ShapeFunctions, j: int, points: Array) -> list[str]:
+    """The levels of a category, as text."""
+    names = shapes.encoder.columns.names(j)
+    return [f"{point:g}" if names is None else str(names[int(point)]) for point in points.tolist()]
+
+
+def _table_of_two(shapes: ShapeFunctions, k: int) -> Curve:
+    """A pair of a file of format 2: an exact value for each cell of a table."""
+    columns = shapes.encoder.functions[k]
+    number = next(i for i, term in enumerate(shapes.encoder.terms) if term.columns == columns)
+    term = shapes.encoder.terms[number]
+    assert isinstance(term, TableTerm)
+    labels = [np.array(axis_labels(shapes, j, axis), dtype=object) for j, axis in zip(columns, term.axes, strict=True)]
+    effect = shapes.term_scores(number).reshape(labels[0].size, labels[1].size, -1)
+    return Curve("pair", shapes.name_of(k), labels[0], effect, labels[1])
+
+
+def _pair(shapes: ShapeFunctions, k: int, n_points: int | None) -> Curve:
+    pair = shapes.pairs[k - len(shapes.encoder.functions)]
+    sides = [_side(shapes, j, axis, n_points) for j, axis in zip(pair.columns, pair.axes, strict=True)]
+    (x, first), (y, second) = sides
+    # Bilinear in places: first along one axis, then along the other.
+    effect = np.einsum("ia,abp,jb->ijp", first, pair.values, second)
+    density = None
+    if shapes.training is not None:
+        number = k - len(shapes.encoder.functions)
+        share = shapes.training.pair_shares[number].astype(np.float64)
+        density = Density(share, None, 0, shapes.training.cells.n_rows)
+    return Curve("pair", shapes.name_of(k), x, effect, y, density)
+
+
+def _side(shapes: ShapeFunctions, j: int, axis: PairAxis, n_points: int | None) -> tuple[Array | Labels, Array]:
+    """The values or names along an axis of a pair, and their bilinear weights at its places."""
+    if axis.is_number:
+        x: Array | Labels = axis.points
+        if n_points is not None:
+            x = np.linspace(axis.points[0], axis.points[-1], n_points)
+        places = axis.places_of(np.asarray(x, dtype=np.float64))
+    else:
+        x = np.array([*level_labels(shapes, j, axis.points), OTHER], dtype=object)
+        places = np.append(axis.places, float(axis.size))
+    nodes = np.arange(axis.size + 1)
+    return x, np.maximum(0.0, 1.0 - np.abs(places[:, None] - nodes))
+
+
+def shifted(curve: Curve, offset: Array) -> Curve:
+    """The curve less a constant for each problem."""
+    missing = None if curve.missing_effect is None else curve.missing_effect - offset
+    return replace(curve, effect=curve.effect - offset, missing_effect=missing)

@@ -1,0 +1,52 @@
+"""Functions of a model by name and number."""
+
+from __future__ import annotations
+
+import difflib
+import operator
+from typing import TYPE_CHECKING
+
+from numpy.typing import ArrayLike
+
+if TYPE_CHECKING:
+    from .functions import ShapeFunctions
+
+_NAMES_LISTED = 20
+
+
+def number_of(shapes: ShapeFunctions, feature: int | str, call: str) -> int:
+    """The number of a function that is given by number or name; `call` is named in errors."""
+    if isinstance(feature, str):
+        return _number_of_name(shapes, feature, call)
+    try:
+        j = operator.index(feature)
+    except TypeError:
+        raise TypeError(f"{call}: feature must be a number or a name, not {feature!r:.50}.") from None
+    if not 0 <= j < shapes.n_functions:
+        raise IndexError(f"{call}: no feature {j}. There are {shapes.n_functions}, 0 to {shapes.n_functions - 1}.")
+    return j
+
+
+def _number_of_name(shapes: ShapeFunctions, name: str, call: str) -> int:
+    if shapes.feature_names_in_ is None:
+        raise ValueError(
+            f"{call}: no feature {name!r}. The model was fitted on columns without names: pass a number, 0 to "
+            f"{shapes.n_features - 1}."
+        )
+    names = shapes.function_names
+    if name not in names:
+        near = difflib.get_close_matches(name, names, n=3)
+        listed = ", ".join(names[:_NAMES_LISTED]) + (", …" if len(names) > _NAMES_LISTED else "")
+        hint = f"Did you mean {' or '.join(map(repr, near))}?" if near else f"There are: {listed}."
+        raise ValueError(f"{call}: no feature {name!r}. {hint}")
+    return names.index(name)
+
+
+def check_column(shapes: ShapeFunctions, j: int, values: ArrayLike) -> None:
+    """Refuse a column of pandas, or of a like library, that has the name of another feature."""
+    names = getattr(values, "columns", [getattr(values, "name", None)])
+    if shapes.feature_names_in_ is None or len(names) != 1 or names[0] is None:
+        return
+    given, expected = str(names[0]), str(shapes.feature_names_in_[j])
+    if given != expected and given in shapes.feature_names_in_:
+        raise ValueError(f"evaluate: the values are those of {given!r}, and feature {j} is {expected!r}.")

@@ -1,0 +1,292 @@
+"""What a model keeps of its training rows: how far each function moves the score, and where the rows lie.
+
+A sample of the rows is enough, and `fit` has encoded it already. Equal cells of a column are evaluated once, and of
+their counts at most 32 per column are kept. From these, the facts of a curve that was edited, or moved by a later
+batch, are computed again without any rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..array_types import Array, Floats, Indices
+from ..encoding import EncodedData, Encoder
+from ..pair_functions import PairFunction
+
+if TYPE_CHECKING:
+    from .functions import ShapeFunctions
+
+BINS = 32
+# The largest mark of a value where there are no codes.
+_LAST_MARK = 65535
+# Room for every code in a word of a column and a code.
+_CODE_BITS = np.uint64(16)
+# Values of cells computed at once, and most that are kept for the second pass.
+_BLOCK_VALUES, _KEPT_VALUES = 100_000, 4_000_000
+
+
+class Cells(NamedTuple):
+    """Cells that are not zero, each as a row of its own, in the order of their columns; and how often they occur."""
+
+    rows: EncodedData
+    columns: Indices
+    counts: Array
+
+
+@dataclass(frozen=True, eq=False)
+class CellCounts:
+    """How often the cells of each solver column occur in a sample of the training rows, in at most 32 bins of u.
+
+    Entries `start[j]` to `start[j + 1]` are those of column j. A bin has the mean of its cells as its `marks` entry: a
+    code, or, where values are kept instead of codes, the place in the column's range in 65535ths. Zeros are not stored.
+    """
+
+    n_rows: int  # of the sample
+    start: Indices
+    marks: NDArray[np.uint16]
+    counts: NDArray[np.uint32]
+    ranges: Array = field(default_factory=lambda: np.zeros((0, 2)))  # of u in each column; empty where there are codes
+
+    @classmethod
+    def of(cls, cells: Cells, encoder: Encoder, n_rows: int) -> CellCounts:
+        """Count the cells of so many rows."""
+        n_columns = encoder.n_columns
+        ranges = np.zeros((0, 2))
+        if encoder.grid is None:
+            ranges = _ranges(cells, n_columns, n_rows)
+            marks = _marks(cells.rows.cells.astype(np.float64), ranges[cells.columns])
+            order = np.lexsort((marks, cells.columns))
+            return _binned(cells.columns[order], marks[order], cells.counts[order], encoder, n_rows, ranges)
+        marks = (cells.rows.cells & np.uint64(_LAST_MARK)).astype(np.float64)
+        return _binned(cells.columns, marks, cells.counts, encoder, n_rows, ranges)
+
+    @property
+    def columns(self) -> Indices:
+        """The column of each entry."""
+        return np.repeat(np.arange(self.start.size - 1), np.diff(self.start))
+
+    def values(self, encoder: Encoder) -> Array:
+        """The u of each entry."""
+        if encoder.grid is not None:
+            return encoder.grid.values[self.marks]
+        low, high = self.ranges[self.columns].T
+        return low + (high - low) * (self.marks / _LAST_MARK)
+
+    def cells(self, encoder: Encoder) -> Cells:
+        """The entries as cells."""
+        columns, counts = self.columns, self.counts.astype(np.float64)
+        if encoder.grid is None:
+            values = self.values(encoder).astype(np.float32)
+            return Cells(_single_cells(values, columns, encoder.n_columns), columns, counts)
+        return Cells(_single_codes(columns, self.marks.astype(np.uint64), encoder.n_columns), columns, counts)
+
+    def total(self, column: int) -> int:
+        """Rows of the sample with a cell in this column."""
+        return int(self.counts[self.start[column] : self.start[column + 1]].sum())
+
+    def merged(self, other: CellCounts, encoder: Encoder) -> CellCounts:
+        """The counts of both."""
+        columns, counts = (
+            np.concatenate([getattr(self, name), getattr(other, name)]) for name in ("columns", "counts")
+        )
+        ranges = self.ranges
+        if encoder.grid is None:
+            low, high = (
+                choose(self.ranges[:, k], other.ranges[:, k]) for k, choose in enumerate((np.minimum, np.maximum))
+            )
+            ranges = np.column_stack([low, high])
+            marks = _marks(np.concatenate([self.values(encoder), other.values(encoder)]), ranges[columns])
+        else:
+            marks = np.concatenate([self.marks, other.marks]).astype(np.float64)
+        order = np.lexsort((marks, columns))
+        sums = counts.astype(np.float64)[order]
+        return _binned(columns[order], marks[order], sums, encoder, self.n_rows + other.n_rows, ranges)
+
+
+@dataclass(frozen=True, eq=False)
+class TrainingFacts:
+    """What is kept of the training rows. All arrays of numbers are (n_functions, n_problems).
+
+    `importance` is the mean of |f − mean f| over the sample of the rows, `low` and `high` the range of f, `mean` its
+    mean. `cells` counts where the rows lie, and `pair_shares` the share of the rows at each two places of a pair.
+    """
+
+    n_rows: int
+    importance: Floats
+    low: Floats
+    high: Floats
+    mean: Floats
+    cells: CellCounts
+    pair_shares: tuple[Floats, ...] = ()
+
+    @classmethod
+    def of_counts(
+        cls, shapes: ShapeFunctions, n_rows: int, counts: CellCounts, pair_shares: tuple[Floats, ...]
+    ) -> TrainingFacts:
+        """The facts as far as counts of cells show them."""
+        statistics = Statistics.of(shapes, counts.cells(shapes.encoder), counts.n_rows)
+        return statistics.facts(shapes, n_rows, counts, pair_shares)
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all arrays."""
+        cells = (self.cells.start, self.cells.marks, self.cells.counts, self.cells.ranges)
+        arrays = (self.importance, self.low, self.high, self.mean, *cells, *self.pair_shares)
+        return sum(array.nbytes for array in arrays)
+
+    def changed(self, shapes: ShapeFunctions, function: int) -> TrainingFacts:
+        """The facts after a change of one function, as far as the counts show them."""
+        found = TrainingFacts.of_counts(shapes, self.n_rows, self.cells, self.pair_shares)
+        arrays = {}
+        for name in ("importance", "low", "high", "mean"):
+            arrays[name] = getattr(self, name).copy()
+            arrays[name][function] = getattr(found, name)[function]
+        return replace(self, **arrays)
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """Mean, mean of squares, mean distance from the mean, and range of each curve, (n_problems, n_functions)."""
+
+    mean: Array
+    squares: Array
+    distance: Array
+    low: Array
+    high: Array
+
+    @classmethod
+    def of(cls, shapes: ShapeFunctions, cells: Cells, n_rows: int) -> Statistics:
+        """Those of the curves over these cells, of so many rows; a row without a cell of a function has zero."""
+        function = functions_of_columns(shapes.encoder)[cells.columns]
+        n_functions = len(shapes.encoder.functions)
+        shape = (shapes.n_problems, n_functions)
+        sums, squares, distance, low, high = (np.zeros(shape) for _ in range(5))
+        stored = np.bincount(function, cells.counts, n_functions)
+        is_full = stored >= n_rows
+        low[:, is_full], high[:, is_full] = np.inf, -np.inf
+        blocks = _Blocks(shapes, cells)
+        # A row has at most one cell of a function's columns, so that its value is that of the cell, or zero.
+        for here, values in blocks:
+            for k, of_problem in enumerate(values):
+                sums[k] += np.bincount(function[here], cells.counts[here] * of_problem, n_functions)
+                squares[k] += np.bincount(function[here], cells.counts[here] * np.square(of_problem), n_functions)
+                np.minimum.at(low[k], function[here], of_problem)
+                np.maximum.at(high[k], function[here], of_problem)
+        mean = sums / n_rows
+        for here, values in blocks:
+            for k, of_problem in enumerate(values):
+                apart = np.abs(of_problem - mean[k, function[here]])
+                distance[k] += np.bincount(function[here], cells.counts[here] * apart, n_functions)
+        distance += np.maximum(n_rows - stored, 0.0) * np.abs(mean)
+        return cls(mean, squares / n_rows, distance / n_rows, low, high)
+
+    def facts(
+        self, shapes: ShapeFunctions, n_rows: int, counts: CellCounts, pair_shares: tuple[Floats, ...]
+    ) -> TrainingFacts:
+        """The facts of a model of these curves, with those of its pairs."""
+        pairs = [_pair_statistics(pair, share) for pair, share in zip(shapes.pairs, pair_shares, strict=True)]
+        curves = (self.distance, self.low, self.high, self.mean)
+        arrays = [
+            np.concatenate([curve.T, *(pair[k][None] for pair in pairs)]).astype(np.float32)
+            for k, curve in enumerate(curves)
+        ]
+        return TrainingFacts(n_rows, *arrays, counts, pair_shares)
+
+
+class _Blocks:
+    """The values of cells, (n_problems, n_cells), block by block, twice: computed again if there are too many."""
+
+    def __init__(self, shapes: ShapeFunctions, cells: Cells) -> None:
+        self.shapes, self.cells = shapes, cells
+        self._kept: list[tuple[slice, Array]] | None = None
+        if cells.columns.size * shapes.n_problems <= _KEPT_VALUES:
+            self._kept = list(self._computed())
+
+    def __iter__(self) -> Iterator[tuple[slice, Array]]:
+        return self._computed() if self._kept is None else iter(self._kept)
+
+    def _computed(self) -> Iterator[tuple[slice, Array]]:
+        step = max(1, _BLOCK_VALUES // self.shapes.n_problems)
+        for begin in range(0, self.cells.columns.size, step):
+            here = slice(begin, begin + step)
+            values = self.shapes.sum_of_curves(self.cells.rows[here]) - self.shapes.intercepts
+            yield here, values.T
+
+
+def distinct_cells(sample: EncodedData, encoder: Encoder) -> Cells:
+    """The cells of the rows, equal ones once."""
+    _, columns, cells = replace(sample, payload=None).entries()
+    if encoder.grid is None:  # values are rarely equal
+        rows = _single_cells(cells, columns, sample.n_columns)
+        return Cells(rows, columns.astype(np.int64), np.ones(columns.size))
+    words, counts = np.unique(columns.astype(np.uint64) << _CODE_BITS | cells.astype(np.uint64), return_counts=True)
+    columns = (words >> _CODE_BITS).astype(np.int64)
+    return Cells(_single_words(words, sample.n_columns), columns, counts.astype(np.float64))
+
+
+def functions_of_columns(encoder: Encoder) -> Indices:
+    """The number of the function that each solver column belongs to."""
+    numbers = {columns: k for k, columns in enumerate(encoder.functions)}
+    widths = [term.n_columns for term in encoder.terms]
+    of_terms = np.repeat([numbers[term.columns] for term in encoder.terms], widths).astype(np.int64)
+    return np.append(np.arange(encoder.n_features), of_terms)
+
+
+def _pair_statistics(pair: PairFunction, share: Floats) -> tuple[Array, Array, Array, Array]:
+    """Mean distance from the mean, least and largest value, and mean of a pair, each (n_problems,)."""
+    values, weight = pair.values[: share.shape[0], : share.shape[1]], share.astype(np.float64)
+    mean = np.einsum("ij,ijp->p", weight, values)
+    distance = np.einsum("ij,ijp->p", weight, np.abs(values - mean))
+    seen = values[weight > 0.0] if (weight > 0.0).any() else np.zeros((1, values.shape[2]))
+    return distance, seen.min(axis=0), seen.max(axis=0), mean
+
+
+def _single_words(words: NDArray[np.uint64], n_columns: int) -> EncodedData:
+    return EncodedData((words.size, n_columns), words, np.arange(words.size + 1), code_bits=int(_CODE_BITS))
+
+
+def _single_codes(columns: Indices, codes: NDArray[np.uint64], n_columns: int) -> EncodedData:
+    return _single_words(columns.astype(np.uint64) << _CODE_BITS | codes, n_columns)
+
+
+def _single_cells(values: Floats, columns: Indices, n_columns: int) -> EncodedData:
+    return EncodedData((columns.size, n_columns), values, np.arange(columns.size + 1), columns)
+
+
+def _ranges(cells: Cells, n_columns: int, n_rows: int) -> Array:
+    """The least and the largest value of each column, with zero where a row has no cell."""
+    low, high = np.full(n_columns, np.inf), np.full(n_columns, -np.inf)
+    values = cells.rows.cells.astype(np.float64)
+    np.minimum.at(low, cells.columns, values)
+    np.maximum.at(high, cells.columns, values)
+    has_zero = np.bincount(cells.columns, minlength=n_columns) < n_rows
+    low[has_zero], high[has_zero] = np.minimum(low[has_zero], 0.0), np.maximum(high[has_zero], 0.0)
+    return np.column_stack([low, high])
+
+
+def _marks(values: Array, ranges: Array) -> Array:
+    """The places of values in ranges, (n_values, 2)."""
+    low, span = ranges[:, 0], ranges[:, 1] - ranges[:, 0]
+    return np.rint((values - low) / np.where(span > 0.0, span, 1.0) * _LAST_MARK)
+
+
+def _binned(columns: Indices, marks: Array, counts: Array, encoder: Encoder, n_rows: int, ranges: Array) -> CellCounts:
+    """Cells in the order of columns and marks, in at most 32 bins per column."""
+    u = marks / _LAST_MARK if encoder.grid is None else encoder.grid.values[marks.astype(np.int64)]
+    keys = columns * BINS + np.minimum((u * BINS).astype(np.int64), BINS - 1)
+    first = np.flatnonzero(np.diff(keys, prepend=-1))
+    sums = np.add.reduceat(counts, first) if first.size else np.zeros(0)
+    means = np.add.reduceat(counts * marks, first) / sums if first.size else np.zeros(0)
+    per_column = np.bincount(columns[first], minlength=encoder.n_columns)
+    return CellCounts(
+        n_rows=n_rows,
+        start=np.append(0, np.cumsum(per_column)),
+        marks=np.rint(means).astype(np.uint16),
+        counts=np.minimum(sums, np.iinfo(np.uint32).max).astype(np.uint32),
+        ranges=ranges,
+    )
