@@ -32,11 +32,6 @@ def escaped(text: object) -> str:
     return html.escape(str(text), quote=True)
 
 
-def named(text: object) -> str:
-    """A name that may be written from right to left, which does not change the direction of the text around it."""
-    return f"<bdi>{escaped(text)}</bdi>"
-
-
 def json_text(value: object) -> str:
     """JSON that can stand in a script element. NaN and infinity are not allowed."""
     return json.dumps(value, allow_nan=False, separators=(",", ":")).translate(_ESCAPES)
