@@ -99,7 +99,7 @@ class Charts {
 }
 
 function newFigure(options) {
-  const { x, y, tooltips, height = 260, ...rest } = options;
+  const { x = "", y = "", tooltips, height = 260, ...rest } = options;
   const ink = cssColour("ink");
   const line = cssColour("line");
   const figure = Bokeh.Plotting.figure({

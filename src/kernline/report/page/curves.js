@@ -111,7 +111,7 @@ function drawCurve(model, place, choice, mark) {
     const source = newSource({ x: curve.x, y: Array.from(curve.f[i]), name: curve.x.map(() => name) });
     const style = { source, line_width: 2.5, line_color: colour(order), line_dash: dash(order) };
     if (model.nProblems > 1 && shown.length <= 12) style.legend_label = shortened(name, 24);
-    if (curve.steps) figure.step({ field: "x" }, { field: "y" }, { ...style, mode: "after" });
+    if (curve.steps) figure.step({ field: "x" }, { field: "y" }, "after", style);
     else figure.line({ field: "x" }, { field: "y" }, style);
   });
   if (model.nProblems > 1 && shown.length && shown.length <= 12) {

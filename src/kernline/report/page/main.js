@@ -44,7 +44,7 @@ function connectRows(whatIf) {
 
 function start() {
   const data = readData("report-data");
-  Bokeh.set_log_level("off");
+  Bokeh.logger.set_level("off"); // set_log_level would log that it was called
   const charts = new Charts();
   if (data.curves && data.curves.length) connectClassCurves(data, charts);
   if (data.regression) connectRegression(data, charts);
