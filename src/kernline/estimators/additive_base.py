@@ -288,7 +288,7 @@ class AdditiveBase(Solved[Matrix | EncodedData]):
         names = getattr(self, "feature_names_in_", None)
         shapes = ShapeFunctions(rows.encoder, rows.pair.read, weights, self.intercept_, names, pairs)
         facts, spread = training_facts(shapes, rows.data, pair_shares, former)
-        self.shapes_ = shapes.with_training(facts)
+        self.shapes_ = shapes.with_history(facts)
         self.feature_importances_ = importances(shapes, spread, pair_spreads(pairs, pair_shares))
 
     def _terms(self) -> Sequence[TermSpec]:

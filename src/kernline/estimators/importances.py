@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..array_types import Array, Floats
+from ..array_types import Array, Floats, Matrix
 from ..encoding import EncodedData
 from ..encoding.terms import column_values
 from ..pair_functions import PairFunction
@@ -57,7 +57,7 @@ def pair_spreads(pairs: tuple[PairFunction, ...], shares: tuple[Floats, ...]) ->
     return np.array([float(np.sqrt(one).mean()) for one in squares])
 
 
-def places_of_rows(pairs: tuple[PairFunction, ...], X: Array) -> tuple[Floats, ...]:
+def places_of_rows(pairs: tuple[PairFunction, ...], X: Matrix) -> tuple[Floats, ...]:
     """The share of the rows at each two places of each pair, to the nearest."""
     found = []
     for pair in pairs:

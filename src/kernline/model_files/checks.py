@@ -24,7 +24,7 @@ from ..landmarks.pairwise import PairKernel
 from ..landmarks.points import Points
 from ..landmarks.scaling import Scaling
 from ..pair_functions import PairFunction
-from ..shapes import ShapeFunctions
+from ..shapes import CellCounts, ShapeFunctions, TrainingFacts
 from ..solvers.budgeted_sgd import BudgetedModel
 from ..tables import CodeGrid, DenseTable, PairTable, PowersTable, ValueTable
 from ..tables.pmsvm import NodePayload
@@ -210,6 +210,7 @@ def _check_shapes(model: BaseEstimator) -> None:
     _array(shapes.intercepts, (problems,), "intercepts")
     _check_encoder(shapes.encoder, model.n_features_in_, n_columns)
     _check_pairs(shapes, model.n_features_in_)
+    _check_history(shapes)
     encoder, table = shapes.encoder, shapes.table
     width = getattr(table, "width", None)
     _require(
@@ -247,6 +248,16 @@ def _check_pairs(shapes: ShapeFunctions, n_features: int) -> None:
             names = shapes.encoder.columns.names(j)
             _require(names is None or not axis.is_number, f"column {j} is text, and a pair reads it as a number.")
             _require(names is None or _are_named(axis.points, names), f"a level of column {j} has no name.")
+
+
+def _check_history(shapes: ShapeFunctions) -> None:
+    """Facts of the training rows fit the functions. Files of older formats have none."""
+    edits = shapes.edits
+    _require(isinstance(edits, tuple) and all(type(one) is str for one in edits), "edits must be texts.")
+    if shapes.training is not None:
+        facts = _instance(shapes.training, TrainingFacts, "the training facts")
+        _instance(facts.cells, CellCounts, "the counts of cells")
+        facts.check(shapes)
 
 
 def _check_choice(model: BaseEstimator) -> None:

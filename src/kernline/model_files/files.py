@@ -3,9 +3,9 @@
 Versions of the format are major.minor. All files of a known major version can be read: what an older minor version
 lacks gets its default, and unknown parameters and fields of a newer minor version are ignored. A change that older
 readers must not ignore needs a new major version. Files of unknown major versions are refused, with advice. A file is
-written in the lowest version that can represent it: 3.0 if there are tables of pairs of features or parameters of which
-older versions know no such value, 2.1 if there are terms other than numbers or scaled columns of a landmark model, else
-1.2.
+written in the lowest version that can represent it: 3.1 if there are tables of pairs of features or parameters of which
+older versions know no such value, 2.2 if there are terms other than numbers or scaled columns of a landmark model, else
+1.3. The latest minor versions keep facts of the training rows and the history of edits, which older ones ignore.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from .tree import TreeReader, TreeWriter
 
 # Written versions: the second for other terms than numbers and for scaled columns, the third for pairs and for what is
 # chosen by the data. Older versions cannot read these.
-FORMAT, FORMAT_OF_TERMS, FORMAT_OF_PAIRS = (1, 2), (2, 1), (3, 0)
+FORMAT, FORMAT_OF_TERMS, FORMAT_OF_PAIRS = (1, 3), (2, 2), (3, 1)
 # The latest minor version of each major one.
 _LATEST = dict([FORMAT, FORMAT_OF_TERMS, FORMAT_OF_PAIRS])
 

@@ -35,7 +35,7 @@ from ..landmarks.points import Points
 from ..landmarks.scaling import Scaling
 from ..native import empty_slots, weights_in
 from ..pair_functions import PairFunction
-from ..shapes import ShapeFunctions
+from ..shapes import CellCounts, ShapeFunctions, TrainingFacts
 from ..solvers import EpochReport
 from ..solvers.budgeted_sgd import PassReport
 from ..tables.pmsvm import NodePayload
@@ -67,7 +67,7 @@ _OBJECTS: list[type[DataclassInstance]] = [
     *(tables.Hats, tables.Plame, tables.PmSVM, tables.PolynomialGradient),
     *(tables.HomogeneousMap, tables.ChebyshevMap, tables.LowDimensionalMap, tables.QuantisedIntersection),
     *(tables.DenseTable, tables.PairTable, tables.ValueTable, tables.PowersTable, tables.CodeGrid),
-    *(NodePayload, Encoder, Columns, Axis, PairAxis, PairFunction),
+    *(NodePayload, Encoder, Columns, Axis, PairAxis, PairFunction, TrainingFacts, CellCounts),
     *(PairKernel, ScikitLearn, Points, LandmarkMap, Scaling),
 ]
 _BY_NAME = {cls.__name__: cls for cls in _OBJECTS}
@@ -234,6 +234,10 @@ class TreeWriter:
         if value.pairs:
             self._needs(3)
             parts["pairs"] = self.value(value.pairs, f"{where}.pairs")
+        # Older versions ignore these.
+        for name in ("training", "edits"):
+            if stored := getattr(value, name):
+                parts[name] = self.value(stored, f"{where}.{name}")
         return {"kind": "shapes", "weights": weights} | parts
 
     def _needs(self, major: int) -> None:
@@ -299,7 +303,8 @@ class TreeReader:
             if name in private or (is_learnt(name) and not hasattr(cls, name)):
                 setattr(model, name, self.value(item))
         if isinstance(shapes := getattr(model, "shapes_", None), ShapeFunctions):  # names are stored once
-            model.shapes_ = shapes.with_names(getattr(model, "feature_names_in_", None))
+            named = shapes.with_names(getattr(model, "feature_names_in_", None))
+            model.shapes_ = named.with_classes(getattr(model, "classes_", None))
         return model
 
     def _tensor(self, node: Node) -> Numbers:
@@ -409,7 +414,9 @@ class TreeReader:
         for pair in pairs if isinstance(pairs, tuple) else ():
             self._take(getattr(getattr(pair, "values", None), "nbytes", 0))
         # `check_estimator` checks the types of the parts.
-        return ShapeFunctions.of_slots(encoder, table, slots, shape, intercepts, pairs)  # type: ignore[arg-type]
+        shapes = ShapeFunctions.of_slots(encoder, table, slots, shape, intercepts, pairs)  # type: ignore[arg-type]
+        kept = {name: self.value(node[name]) for name in ("training", "edits") if name in node}
+        return shapes.with_history(**kept)  # type: ignore[arg-type]
 
     def _take(self, n_bytes: int) -> None:
         """Count the memory of a node: many small nodes could each refer to the same large array."""

@@ -11,7 +11,7 @@ from ..array_types import Array, Indices, Labels
 from .curves import Curve
 
 if TYPE_CHECKING:
-    import pandas as pd
+    import pandas as pd  # type: ignore[import-untyped]
 
     from .functions import ShapeFunctions
 
@@ -92,7 +92,7 @@ def _differences(a: ShapeFunctions, b: ShapeFunctions, *, centred: bool) -> Iter
     """Name, largest and mean difference of each function."""
     of_a, of_b = ({columns: k for k, columns in enumerate(model.functions)} for model in (a, b))
     for columns in dict.fromkeys([*of_a, *of_b]):
-        first, second = (None if columns not in of_x else of_x[columns] for of_x in (of_a, of_b))
+        first, second = (known.get(columns) for known in (of_a, of_b))
         curves = [None if k is None else model.curve(k, centred=centred) for model, k in ((a, first), (b, second))]
         base = curves[0] or curves[1]
         assert base is not None

@@ -142,7 +142,7 @@ def _density(shapes: ShapeFunctions, number: NumberTerm, missing: int | None) ->
     u = cells.values(encoder)[here] if encoder.grid is None else encoder.grid.values[cells.marks[here]]
     n_missing = 0 if missing is None else cells.total(encoder.term_start[missing])
     places = _bins(u, low, high, edges.size - 1)
-    counts = np.bincount(places, cells.counts[here], edges.size - 1)
+    counts = np.bincount(places, cells.counts[here], edges.size - 1).astype(np.float64)
     counts[_bins(np.zeros(1), low, high, counts.size)[0]] += cells.n_rows - n_missing - counts.sum()
     return Density(counts, edges, n_missing, cells.n_rows)
 
@@ -162,8 +162,8 @@ def _category(shapes: ShapeFunctions, j: int) -> Curve:
     terms = [encoder.terms[i] for i in numbers]
     if not all(isinstance(term, TableTerm) for term in terms):
         raise ValueError(
-            f"curve: feature {shapes.name_of(j)!r} has a term of kind {terms[0].kind!r}, which does not list its values. "
-            "Pass values to evaluate."
+            f"curve: feature {shapes.name_of(j)!r} has a term of kind {terms[0].kind!r}, which does not list its "
+            "values. Pass values to evaluate."
         )
     labels = [text for term in terms for text in axis_labels(shapes, j, term.axes[0])]  # type: ignore[attr-defined]
     effect = np.concatenate([shapes.term_scores(i) for i in numbers])

@@ -28,7 +28,7 @@ from .names import check_column, number_of
 from .training_facts import TrainingFacts
 
 if TYPE_CHECKING:
-    import pandas as pd
+    import pandas as pd  # type: ignore[import-untyped]
 
 _NAMES_SHOWN = 5  # in a summary
 
@@ -79,7 +79,7 @@ class ShapeFunctions:
         shapes = cls.__new__(cls)
         weights = weights_in(slots, shape)
         shapes.__dict__.update(encoder=encoder, table=table, weights=weights, intercepts=intercepts, _slots=slots)
-        shapes.__dict__["pairs"] = pairs
+        shapes.__dict__.update(pairs=pairs, training=None, class_names=None, edits=(), offsets=None)
         return shapes
 
     def with_names(self, names: Labels | None) -> ShapeFunctions:
@@ -91,9 +91,9 @@ class ShapeFunctions:
         names = classes if classes is None or len(classes) == self.n_problems else classes[1:]
         return self._with(class_names=names)
 
-    def with_training(self, training: TrainingFacts | None) -> ShapeFunctions:
-        """Return the same curves, not copied, with these facts."""
-        return self._with(training=training)
+    def with_history(self, training: TrainingFacts | None = None, edits: tuple[str, ...] = ()) -> ShapeFunctions:
+        """Return the same curves, not copied, with these facts of the training rows, and these changes since."""
+        return self._with(training=training, edits=edits)
 
     def _with(self, **changes: object) -> Self:
         changed = type(self).__new__(type(self))
@@ -164,12 +164,13 @@ class ShapeFunctions:
 
     @property
     def nbytes(self) -> int:
-        """Size of the model: weights, intercepts and what the encoder learnt of each feature."""
+        """Size of the model: weights, intercepts, what the encoder learnt of each feature, and facts of training."""
         learnt = [self.encoder.offsets, self.encoder.factors, self.encoder.edges, self.encoder.levels]
         axes = (axis for term in self.encoder.terms if isinstance(term, TableTerm) for axis in term.axes)
         learnt += [axis.points for axis in axes]
         learnt += [pair.values for pair in self.pairs]
-        return self.weights.nbytes + self.intercepts.nbytes + sum(array.nbytes for array in learnt)
+        facts = 0 if self.training is None else self.training.nbytes
+        return self.weights.nbytes + self.intercepts.nbytes + sum(array.nbytes for array in learnt) + facts
 
     def decision(self, X: Matrix | EncodedData, n_threads: int = 1) -> Array:
         """f(x) of every row and problem. Rows (validated CSR or array) are encoded in blocks, and no codes are kept.
@@ -356,7 +357,7 @@ class ShapeFunctions:
     def _facts(self, call: str) -> TrainingFacts:
         if self.training is None:
             raise ValueError(
-                f"{call}: the model keeps nothing of its training rows, as it is from a file of an earlier version. Fit "
-                "it again, or pass rows: importance(X)."
+                f"{call}: the model keeps nothing of its training rows, as it is from a file of an earlier version. "
+                "Fit it again, or pass rows: importance(X)."
             )
         return self.training

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import DTypeLike, NDArray
 
 from ..array_types import Array, Floats, Indices
 from ..encoding import EncodedData, Encoder
@@ -85,6 +85,22 @@ class CellCounts:
             return Cells(_single_cells(values, columns, encoder.n_columns), columns, counts)
         return Cells(_single_codes(columns, self.marks.astype(np.uint64), encoder.n_columns), columns, counts)
 
+    def check(self, encoder: Encoder) -> None:
+        """Raise ValueError unless the fields fit together, and the encoder."""
+        if type(self.n_rows) is not int or self.n_rows < 1:
+            raise ValueError("counts of cells must have a number of rows.")
+        _check_array(self.start, "start", np.int64, (encoder.n_columns + 1,))
+        n = int(self.start[-1])
+        if self.start[0] != 0 or (np.diff(self.start) < 0).any():
+            raise ValueError("start must divide the counts among the columns.")
+        _check_array(self.marks, "marks", np.uint16, (n,))
+        _check_array(self.counts, "counts", np.uint32, (n,))
+        _check_array(self.ranges, "ranges", np.float64, (encoder.n_columns if encoder.grid is None else 0, 2))
+        if encoder.grid is not None and n and int(self.marks.max()) >= encoder.grid.values.size:
+            raise ValueError("marks must be codes of the grid.")
+        if (self.ranges[:, 0] > self.ranges[:, 1]).any():
+            raise ValueError("the lower end of a column's range must not be above the upper one.")
+
     def total(self, column: int) -> int:
         """Rows of the sample with a cell in this column."""
         return int(self.counts[self.start[column] : self.start[column + 1]].sum())
@@ -136,8 +152,22 @@ class TrainingFacts:
     def nbytes(self) -> int:
         """Bytes of all arrays."""
         cells = (self.cells.start, self.cells.marks, self.cells.counts, self.cells.ranges)
-        arrays = (self.importance, self.low, self.high, self.mean, *cells, *self.pair_shares)
-        return sum(array.nbytes for array in arrays)
+        curves = (self.importance, self.low, self.high, self.mean, *self.pair_shares)
+        return sum(array.nbytes for array in cells) + sum(array.nbytes for array in curves)
+
+    def check(self, shapes: ShapeFunctions) -> None:
+        """Raise ValueError unless the facts fit the functions: files can hold anything."""
+        if type(self.n_rows) is not int or self.n_rows < 1:
+            raise ValueError("training facts must have a number of rows.")
+        for name in ("importance", "low", "high", "mean"):
+            _check_array(getattr(self, name), name, np.float32, (shapes.n_functions, shapes.n_problems))
+        self.cells.check(shapes.encoder)
+        if not isinstance(self.pair_shares, tuple) or len(self.pair_shares) != len(shapes.pairs):
+            raise ValueError("training facts must have shares for each pair.")
+        for share, pair in zip(self.pair_shares, shapes.pairs, strict=True):
+            _check_array(share, "pair_shares", np.float32, tuple(axis.size for axis in pair.axes))
+            if (share < 0.0).any():
+                raise ValueError("the shares of rows must not be negative.")
 
     def changed(self, shapes: ShapeFunctions, function: int) -> TrainingFacts:
         """The facts after a change of one function, as far as the counts show them."""
@@ -191,11 +221,11 @@ class Statistics:
         """The facts of a model of these curves, with those of its pairs."""
         pairs = [_pair_statistics(pair, share) for pair, share in zip(shapes.pairs, pair_shares, strict=True)]
         curves = (self.distance, self.low, self.high, self.mean)
-        arrays = [
+        distance, low, high, mean = (
             np.concatenate([curve.T, *(pair[k][None] for pair in pairs)]).astype(np.float32)
             for k, curve in enumerate(curves)
-        ]
-        return TrainingFacts(n_rows, *arrays, counts, pair_shares)
+        )
+        return TrainingFacts(n_rows, distance, low, high, mean, counts, pair_shares)
 
 
 class _Blocks:
@@ -256,6 +286,13 @@ def _single_codes(columns: Indices, codes: NDArray[np.uint64], n_columns: int) -
 
 def _single_cells(values: Floats, columns: Indices, n_columns: int) -> EncodedData:
     return EncodedData((columns.size, n_columns), values, np.arange(columns.size + 1), columns)
+
+
+def _check_array(array: object, name: str, dtype: DTypeLike, shape: tuple[int, ...]) -> None:
+    if not isinstance(array, np.ndarray) or array.dtype != dtype or array.shape != shape:
+        raise ValueError(f"{name} of the training facts must be an array of {np.dtype(dtype)} and shape {shape}.")
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        raise ValueError(f"{name} of the training facts must be finite.")
 
 
 def _ranges(cells: Cells, n_columns: int, n_rows: int) -> Array:
