@@ -43,8 +43,8 @@ __all__ = [
     "training",
 ]
 
-# Where a public name lives; one that is not here is a module (`report` is one that can be called). Loaded on first use, so that the command line starts
-# without NumPy and scikit-learn.
+# Where a public name lives; one that is not here is a module, and `report` one that can be called. Loaded on first use,
+# so that the command line starts without NumPy and scikit-learn.
 _HOMES = {
     "AdditiveSVC": "estimators.additive",
     "AdditiveSVCCV": "estimators.additive_cv",

@@ -71,7 +71,7 @@ def _calibration(chance: Array, inside: Indices) -> Points:
     mean, share = (
         np.bincount(place, values, minlength=_BINS)[used] / rows[used] for values in (chance, inside.astype(np.float64))
     )
-    return _points(mean, share, rows[used])
+    return _points(mean, share, rows[used].astype(np.float64))
 
 
 def confusion(outcome: Classified) -> Indices:

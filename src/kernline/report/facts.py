@@ -11,6 +11,7 @@ import scipy
 import sklearn
 
 from ..array_types import MatrixLike, is_sparse
+from ..shapes import ShapeFunctions
 from .markup import number
 from .outcome import Classified, Outcome, Predictor
 
@@ -43,7 +44,11 @@ def relative_gap(model: Predictor) -> float | None:
 def training_rows(model: Predictor, problems: Sequence[str]) -> tuple[list[list[object]], list[str]]:
     """A row for each problem, and the heading: epochs, and the objective and gap if there is a certificate."""
     epochs = np.atleast_1d(np.asarray(getattr(model, "n_iter_", []))).tolist()
-    names = list(problems) if len(problems) == len(epochs) else ["all" if len(epochs) == 1 else str(k) for k in range(len(epochs))]
+    names = (
+        list(problems)
+        if len(problems) == len(epochs)
+        else ["all" if len(epochs) == 1 else str(k) for k in range(len(epochs))]
+    )
     rows: list[list[object]] = [[name, epoch] for name, epoch in zip(names, epochs, strict=True)]
     head = ["Problem", "Epochs"]
     for attribute, title in (("objective_", "Objective"), ("dual_gap_", "Duality gap")):
@@ -55,13 +60,14 @@ def training_rows(model: Predictor, problems: Sequence[str]) -> tuple[list[list[
     return rows, head
 
 
-def model_facts(model: Predictor, n_bytes: int | None, n_pairs: int | None) -> Rows:
+def model_facts(model: Predictor, shapes: ShapeFunctions | None) -> Rows:
     """What the model is."""
     final = steps_of(model)[-1]
     rows: Rows = [("Model", described(model)), ("Features", f"{getattr(model, 'n_features_in_', 0):,}")]
     rows += [(f"{name.rstrip('_')} used", _short(getattr(final, name))) for name in _FITTED if hasattr(final, name)]
-    rows += [] if n_pairs is None else [("Pairs of features", f"{n_pairs:,}")]
-    rows += [] if n_bytes is None else [("Size in memory", f"{n_bytes / 1024:,.0f} KB")]
+    if shapes is not None:
+        rows += [("Pairs of features", f"{len(shapes.pairs):,}"), ("Size in memory", f"{shapes.nbytes / 1024:,.0f} KB")]
+        rows += [("Edited", edit) for edit in getattr(shapes, "edits", ())]
     return rows
 
 

@@ -9,11 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..array_types import Array, Indices
+from ..array_types import Indices
 from ..encoding import Axis
 from ..encoding.pair_axes import PairAxis
 from ..export.common import gap_values, level_names, rows_of, terms_of
-from ..pair_functions import PairFunction
 from ..shapes import ShapeFunctions
 from ..tables import DenseTable, PairTable, PowersTable
 from ..tables.pmsvm import LOG_SHIFT
@@ -129,13 +128,14 @@ def _terms(shapes: ShapeFunctions, chosen: Listing) -> list[Described]:
     """Tables of categories, missing values, and pairs of older files."""
     positions, found = chosen.positions, []
     numbers = {columns: k for k, columns in enumerate(shapes.functions)}
-    for term, scores in terms_of(shapes, "report"):
+    for (term, scores), start in zip(terms_of(shapes, "report"), shapes.encoder.term_start, strict=True):
         place = positions.get(numbers[term.columns])
         if place is None or not chosen.exact[place]:
             continue
         axes = [_axis(shapes, j, axis) for j, axis in zip(term.columns, term.axes, strict=True)]
         columns = [positions[j] for j in term.columns]
-        found.append({"place": place, "columns": columns, "axes": axes, "scores": packed(scores)})
+        counts = _counts(shapes, start, term.n_columns)
+        found.append({"place": place, "columns": columns, "axes": axes, "scores": packed(scores), "counts": counts})
     return found
 
 
@@ -151,12 +151,8 @@ def _pairs(shapes: ShapeFunctions, chosen: Listing) -> list[Described]:
             continue
         axes = [_pair_axis(shapes, j, axis) for j, axis in zip(pair.columns, pair.axes, strict=True)]
         columns = [positions[j] for j in pair.columns]
-        found.append({"place": place, "columns": columns, "axes": axes, "values": _pair_values(pair)})
+        found.append({"place": place, "columns": columns, "axes": axes, "values": packed(pair.values)})
     return found
-
-
-def _pair_values(pair: PairFunction) -> Packed:
-    return packed(pair.values)
 
 
 def _pair_axis(shapes: ShapeFunctions, j: int, axis: PairAxis) -> Described:
@@ -171,25 +167,24 @@ def _pair_axis(shapes: ShapeFunctions, j: int, axis: PairAxis) -> Described:
 
 
 def _density(shapes: ShapeFunctions, columns: Indices) -> Described | None:
-    """Where the training rows lie: u and counts of the numbers, and the counts of levels."""
-    training = getattr(shapes, "training", None)
-    if training is None:
+    """Where the training rows lie: u and counts of the numbers."""
+    if shapes.training is None:
         return None
-    cells, encoder = training.cells, shapes.encoder
-    counts = np.diff(cells.start)
+    cells = shapes.training.cells
     shown = columns[:_DENSITIES]
-    n_entries = counts[shown]
+    n_entries = np.diff(cells.start)[shown]
     begin = np.append(0, np.cumsum(n_entries))
     at = np.repeat(cells.start[shown] - begin[:-1], n_entries) + np.arange(begin[-1])
-    units: Array = np.zeros(0) if not len(cells.counts) else cells.values(encoder)[at]
-    levels: dict[str, Packed] = {}
-    totals = np.add.reduceat(np.append(cells.counts, 0), cells.start[:-1]) * (counts > 0) if counts.size else counts
-    for number, (term, start) in enumerate(zip(encoder.terms, encoder.term_start, strict=True)):
-        levels[str(number)] = packed(totals[start : start + term.n_columns])
     return {
         "rows": cells.n_rows,
         "entries": packed(n_entries),
-        "units": packed(units, ("<f4",)),
+        "units": packed(cells.values(shapes.encoder)[at], _TYPE_OF_WEIGHTS),
         "counts": packed(cells.counts[at]),
-        "levels": levels,
     }
+
+
+def _counts(shapes: ShapeFunctions, start: int, n_columns: int) -> Packed | None:
+    """Training rows in each solver column of a term."""
+    if shapes.training is None:
+        return None
+    return packed([shapes.training.cells.total(column) for column in range(start, start + n_columns)])

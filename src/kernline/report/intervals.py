@@ -71,4 +71,3 @@ class Bootstrap:
             return Interval(value, value, value)
         low, high = np.quantile(known, [0.025, 0.975])
         return Interval(value, float(low), float(high))
-

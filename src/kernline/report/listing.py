@@ -68,9 +68,8 @@ class Listing:
 
 def importance_of(shapes: ShapeFunctions) -> Importance:
     """The importance that the model keeps from training, or the range of its curves."""
-    training = getattr(shapes, "training", None)
-    if training is not None:
-        return Importance(training.importance, "training")
+    if shapes.training is not None:
+        return Importance(shapes.training.importance, "training")
     points = curve_points(shapes, np.arange(shapes.n_features))
     spread = np.ptp(points, axis=2).T if points.size else np.zeros((shapes.n_features, shapes.n_problems))
     found = np.zeros((shapes.n_functions, shapes.n_problems), dtype=np.float32)
@@ -89,10 +88,7 @@ def curve_points(shapes: ShapeFunctions, columns: Indices, problems: Indices | N
 
     With `problems`, (n_columns, n), only these of each column: (n, n_columns, DRAWN_POINTS).
     """
-    if problems is None:
-        weights = shapes.weights[:, columns]
-    else:
-        weights = shapes.weights[problems.T, columns]
+    weights = shapes.weights[:, columns] if problems is None else shapes.weights[problems.T, columns]
     vectors = _drawn_vectors(shapes)
     return np.asarray(weights @ vectors.T.astype(weights.dtype), dtype=np.float64)
 

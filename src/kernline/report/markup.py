@@ -22,8 +22,14 @@ def named(text: object) -> Markup:
     return Markup(f"<bdi>{escaped(text)}</bdi>")
 
 
-def table(caption: str, head: Sequence[object], rows: Iterable[Sequence[object]]) -> Markup:
-    """A table whose first column has the headings of its rows, in a box that scrolls if it is too wide."""
+def table(
+    caption: str, head: Sequence[object], rows: Iterable[Sequence[object]], *, shows_caption: bool = True
+) -> Markup:
+    """A table whose first column has the headings of its rows, in a box that scrolls if it is too wide.
+
+    A caption that only repeats the heading above is for screen readers.
+    """
+    hidden = "" if shows_caption else ' class="hidden"'
     heads = "".join(f'<th scope="col">{cell(name)}</th>' for name in head)
     lines = []
     for first, *others in rows:
@@ -31,7 +37,7 @@ def table(caption: str, head: Sequence[object], rows: Iterable[Sequence[object]]
         lines.append(f'<tr><th scope="row">{cell(first)}</th>{cells}</tr>')
     return Markup(
         f'<div class="scroll" role="region" tabindex="0" aria-label="{escaped(caption)}"><table>'
-        f"<caption>{escaped(caption)}</caption><thead><tr>{heads}</tr></thead><tbody>{''.join(lines)}</tbody></table></div>"
+        f"<caption{hidden}>{escaped(caption)}</caption><thead><tr>{heads}</tr></thead><tbody>{''.join(lines)}</tbody></table></div>"
     )
 
 

@@ -124,7 +124,7 @@ def measured(model: Predictor, X: MatrixLike, y: ArrayLike | Sequence[object]) -
         raise ValueError("report: y must have numbers, as the model is a regression; got labels.") from None
     if true.reshape(len(true), -1).shape != found.reshape(len(found), -1).shape or not np.isfinite(true).all():
         raise ValueError(
-            f"report: y must have a finite number for each prediction, an array of shape {found.shape}; got {true.shape}."
+            f"report: y must have a finite number for each prediction, in shape {found.shape}; got shape {true.shape}."
         )
     return Measured(true.reshape(len(true), -1), found.reshape(len(found), -1))
 

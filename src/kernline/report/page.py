@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from .. import __version__
 from .embedding import escaped, json_text, policy
-from .markup import Markup, choice
+from .markup import Markup, choice, table
 
 _SCRIPTS = ("arrays.js", "model.js", "charts.js", "curves.js", "features.js", "whatif.js", "main.js")
 _TITLES = {
@@ -91,11 +91,9 @@ def what_if_section(problems: Sequence[str], is_classifier: bool) -> Markup:
     """A row whose values can be changed; the script fills it."""
     several = len(problems) > 1
     what = "class" if is_classifier else "output"
-    scores = (
-        '<div class="scroll" role="region" tabindex="0" aria-label="Scores of this row"><table><caption>Scores of this row'
-        '</caption><thead><tr><th scope="col">Class</th><th scope="col">Score</th><th scope="col">Change</th></tr></thead>'
-        '<tbody id="row-scores"></tbody></table></div>'
-    ).replace("Class", what.capitalize())
+    scores = table("Scores of this row", [what.capitalize(), "Score", "Change"], []).replace(
+        "<tbody>", '<tbody id="row-scores">'
+    )
     text = Template(_file("what_if.html")).substitute(
         method="decision_function" if is_classifier else "predict",
         class_choice=choice("row-class", f"Parts in the score of {what}") if several else "",

@@ -41,7 +41,9 @@ def class_scores(outcome: Classified) -> list[ClassScore]:
     right = np.bincount(outcome.true[outcome.true == outcome.found], minlength=n)
     areas = [*_areas(outcome), *[None] * (n - outcome.n_classes)]
     return [
-        ClassScore(name, int(rows[k]), wilson(int(right[k]), int(said[k])), wilson(int(right[k]), int(rows[k])), areas[k])
+        ClassScore(
+            name, int(rows[k]), wilson(int(right[k]), int(said[k])), wilson(int(right[k]), int(rows[k])), areas[k]
+        )
         for k, name in enumerate(outcome.names)
     ]
 

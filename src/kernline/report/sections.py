@@ -52,12 +52,13 @@ def score_section(scores: Sequence[Score], classes: Sequence[ClassScore]) -> Mar
         "Intervals are of 95 %. Those of shares of rows are Wilson’s, the others are percentiles of a bootstrap of "
         f"{N_SAMPLES} samples of the rows."
     )
-    parts: list[str] = [table("Scores", ["Score", "Value", "95 % interval", "Method"], rows), note]
+    parts: list[str] = [table("Scores", ["Score", "Value", "95 % interval", "Method"], rows, shows_caption=False), note]
     if classes:
         per_class = table(
             "Scores of each class",
             ["Class", "Rows", "Precision", "95 % interval", "Recall", "95 % interval", "ROC AUC"],
             [_class_row(score) for score in classes],
+            shows_caption=False,
         )
         is_open = " open" if len(classes) <= MOST_IN_TABLE else ""
         parts.append(f"<details{is_open}><summary>Scores of each class</summary>{per_class}</details>")
@@ -87,7 +88,8 @@ def confusion_section(outcome: Classified) -> Markup:
     if len(counts) > MOST_IN_TABLE:
         label = "Confusion matrix of all classes. The table below has the most frequent confusions."
         return section("confusion", "Confusion matrix", chart("confusion-chart", label), most)
-    share = counts / np.maximum(1, counts.sum(axis=1, keepdims=True))
+    # The root of the share, so that rare errors can be seen.
+    share = np.sqrt(counts / np.maximum(1, counts.sum(axis=1, keepdims=True)))
     head = ["True class", *(Markup(f"{named(name)}") for name in outcome.names)]
     rows = []
     for i, name in enumerate(outcome.names):
@@ -97,8 +99,9 @@ def confusion_section(outcome: Classified) -> Markup:
         ]
         rows.append([named(name), *cells])
     matrix = table("Rows by true class (down) and predicted class (across)", head, rows)
-    parts = [f'<div class="confusion">{matrix}</div>']
-    return section("confusion", "Confusion matrix", *parts, *([most] if len(counts) > 3 and pairs else []))
+    beside = most if len(counts) > 3 and pairs else ""
+    both = f'<div class="side-by-side"><div class="confusion">{matrix}</div>{beside}</div>'
+    return section("confusion", "Confusion matrix", both)
 
 
 def curve_section(outcome: Classified, names: Sequence[str], has_calibration: bool) -> Markup:
@@ -127,7 +130,9 @@ def regression_section(outcome: Measured) -> Markup:
 
 
 def _figures(charts: Sequence[tuple[str, str]]) -> Markup:
-    shown = "".join(f"<figure><figcaption>{cell(title)}</figcaption>{chart(name, title)}</figure>" for name, title in charts)
+    shown = "".join(
+        f"<figure><figcaption>{cell(title)}</figcaption>{chart(name, title)}</figure>" for name, title in charts
+    )
     return Markup(f'<div class="figures">{shown}</div>')
 
 
@@ -137,20 +142,27 @@ def wrong_section(outcome: Outcome, wrong: Sequence[int], places: Mapping[int, i
     for row in wrong:
         link: object = "–"
         if row in places:
-            link = Markup(f'<button type="button" data-row="{places[row]}">What if<span class="hidden"> row {row + 1}</span></button>')
+            link = Markup(
+                f'<button type="button" data-row="{places[row]}">What if'
+                f'<span class="hidden"> row {row + 1}</span></button>'
+            )
         rows.append([f"Row {row + 1}", *_error(outcome, row), *([link] if places else [])])
     if isinstance(outcome, Classified):
-        head, rule = ["Row", "True class", "Predicted", "Margin"], (
-            "Wrong labels, farthest from right first. The margin is by how much the score of the true class exceeds the "
-            "best other score. Rows are counted from 1."
+        head, rule = (
+            ["Row", "True class", "Predicted", "Margin"],
+            (
+                "Wrong labels, farthest from right first. The margin is by how much the score of the true class exceeds "
+                "the best other score. Rows are counted from 1."
+            ),
         )
     else:
-        head, rule = ["Row", "True value", "Prediction", "Error"], (
-            "The largest errors, in standard deviations of the true values. Rows are counted from 1."
+        head, rule = (
+            ["Row", "True value", "Prediction", "Error"],
+            ("The largest errors, in standard deviations of the true values. Rows are counted from 1."),
         )
     if not rows:
         return section("wrong", "Most wrong rows", paragraph("No row has a wrong label."))
-    shown = table("Most wrong rows", [*head, *(["Try"] if places else [])], rows)
+    shown = table("Most wrong rows", [*head, *(["Try"] if places else [])], rows, shows_caption=False)
     return section("wrong", "Most wrong rows", paragraph(rule), shown)
 
 

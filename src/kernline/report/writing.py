@@ -17,9 +17,9 @@ from ..io.atomic import replacing
 from ..shapes import ShapeFunctions
 from ..shapes.checked_rows import checked_rows
 from . import diagnostics, facts, sections
-from .embedding import json_text
+from .embedding import json_text, packed
 from .functions import described_functions
-from .listing import Listing, listing
+from .listing import DRAWN_POINTS, Listing, listing
 from .outcome import Classified, Classifier, Outcome, Predictor, classified, is_classifier, measured
 from .page import Bokeh, Page, bokeh_scripts, features_section, own_script, what_if_section
 from .rows import chosen_rows, described_rows, used_columns, used_functions, worst_rows
@@ -29,8 +29,10 @@ if TYPE_CHECKING:
     from ..export.common import AdditiveModel
 
 MOST_BYTES = 5_000_000
-# For everything that is neither a script nor a function: markup, scores, rows, densities.
-_RESERVE = 150_000
+# For the markup that is added last: rows with errors, problems of the training, facts.
+_RESERVE = 100_000
+# By how much more than the excess functions shrink if they were too large.
+_SLACK = 20_000
 
 
 class Additive(NamedTuple):
@@ -103,17 +105,17 @@ def _checked(model: object) -> Predictor:
 
 
 def _outcome(model: Predictor, X: MatrixLike, y: ArrayLike | Sequence[object]) -> Outcome:
-    n_rows, n_labels = (int(X.shape[0]) if hasattr(X, "shape") else len(X)), len(cast(Sequence[object], y))
+    n_rows, n_labels = (int(X.shape[0]) if hasattr(X, "shape") else len(X)), len(np.asarray(y))
     if n_rows != n_labels or not n_rows:
-        raise ValueError(f"report: X and y must have the same number of rows, at least one; got {n_rows} and {n_labels}.")
+        raise ValueError(
+            f"report: X and y must have the same number of rows, at least one; got {n_rows} and {n_labels}."
+        )
     if is_classifier(model):
         return classified(cast(Classifier, model), X, y)
     return measured(model, X, y)
 
 
-def _page(
-    model: Predictor, X: MatrixLike, outcome: Outcome, bokeh: Bokeh, title: str, source: str | None
-) -> Page:
+def _page(model: Predictor, X: MatrixLike, outcome: Outcome, bokeh: Bokeh, title: str, source: str | None) -> Page:
     additive = _additive(model, X)
     problems = additive.problems if additive else _problems(outcome)
     data: dict[str, object] = {
@@ -132,7 +134,7 @@ def _page(
     parts["training"] = _training(final, problems, cast("list[dict[str, object]]", data["convergence"]))
     shapes = additive.shapes if additive else None
     groups = [
-        ("Model", facts.model_facts(model, shapes and shapes.nbytes, shapes and len(shapes.pairs))),
+        ("Model", facts.model_facts(model, shapes)),
         ("Parameters", facts.parameters(model)),
         ("Data", facts.data_facts(X, outcome, source)),
         ("Versions", facts.versions(bokeh.version)),
@@ -191,8 +193,6 @@ def _score_sections(model: Predictor, outcome: Outcome, data: dict[str, object])
         "confusion": sections.confusion_section(outcome),
     }
     if len(outcome.names) > sections.MOST_IN_TABLE:
-        from .embedding import packed
-
         data["labels"], data["confusion"] = outcome.names, packed(diagnostics.confusion(outcome))
     if curves:
         names = [str(curve["name"]) for curve in curves]
@@ -201,28 +201,42 @@ def _score_sections(model: Predictor, outcome: Outcome, data: dict[str, object])
 
 
 def _add_functions(
-    additive: Additive, outcome: Outcome, budget: int, data: dict[str, object], parts: dict[str, str]
+    additive: Additive, outcome: Outcome, room: int, data: dict[str, object], parts: dict[str, str]
 ) -> dict[int, int]:
-    """Add the functions and the rows of "What if"; return the place of each of these rows."""
-    shapes, matrix = additive.shapes, additive.matrix
-    named = getattr(shapes, "feature_names_in_", None) is not None
-    names = shapes.function_names if named or shapes.n_functions > shapes.n_features else None
-    first = used_columns(shapes, matrix, 0)
-    rows = chosen_rows(outcome, max(1, first.size)).rows
-    used = [used_functions(shapes, used_columns(shapes, matrix, row)) for row in rows]
-    chosen, n_rows = listing(shapes, names, used, budget)
-    rows = rows[:n_rows]
-    scores = _scores(outcome)
-    data |= {
-        "intercepts": shapes.own_intercepts.tolist(),
-        "units": additive.units,
-        "functions": described_functions(shapes, chosen, names),
-        "rows": described_rows(shapes, matrix, rows, chosen, outcome, scores),
-    }
+    """Add the functions and the rows of "What if"; return the place of each of these rows.
+
+    Functions take as much of the `room` as the rest of their data leaves, which is known only when it is there.
+    """
+    shapes = additive.shapes
+    budget = room
+    while True:
+        found, chosen, rows = _described(additive, outcome, budget)
+        excess = len(json_text(found)) - room
+        if excess <= 0 or budget <= 0:
+            break
+        budget -= excess + _SLACK
+    data |= found
     is_class = isinstance(outcome, Classified)
     parts["features"] = features_section(additive.problems, is_class, _notes(shapes, chosen))
     parts["what-if"] = what_if_section(additive.problems, is_class)
     return {row: place for place, row in enumerate(rows)}
+
+
+def _described(additive: Additive, outcome: Outcome, budget: int) -> tuple[dict[str, object], Listing, list[int]]:
+    """Data of functions, which take `budget` bytes at most, and of rows; what is listed, and which rows these are."""
+    shapes, matrix = additive.shapes, additive.matrix
+    named = shapes.feature_names_in_ is not None or shapes.n_functions > shapes.n_features
+    names = shapes.function_names if named else None
+    rows = chosen_rows(outcome, used_columns(shapes, matrix, 0).size).rows
+    used = [used_functions(shapes, used_columns(shapes, matrix, row)) for row in rows]
+    chosen, n_rows = listing(shapes, names, used, budget)
+    found: dict[str, object] = {
+        "intercepts": shapes.own_intercepts.tolist(),
+        "units": additive.units,
+        "functions": described_functions(shapes, chosen, names),
+        "rows": described_rows(shapes, matrix, rows[:n_rows], chosen, outcome, _scores(outcome)),
+    }
+    return found, chosen, rows[:n_rows]
 
 
 def _scores(outcome: Outcome) -> Array:
@@ -242,9 +256,9 @@ def _notes(shapes: ShapeFunctions, chosen: Listing) -> dict[str, str]:
         n_listed, n_exact = len(chosen.functions), int(chosen.exact.sum())
         size = (
             f'<p id="size-note">The model is larger than a page of 5 MB may be. The list has {n_listed:,} of '
-            f"{shapes.n_functions:,} functions, the most important ones. {n_exact:,} are exact: those of the rows under "
-            "“What if”, then the most important. The others are drawn from "
-            f"16 points, rounded to 256 steps, for at most {chosen.n_drawn} of their strongest curves, and cannot be "
+            f"{shapes.n_functions:,} functions, the most important ones. {n_exact:,} are exact: those of the rows "
+            "under “What if”, then the most important. The others are drawn from "
+            f"{DRAWN_POINTS} points, rounded to 256 steps, for at most {chosen.n_drawn} of their strongest curves, and cannot be "
             "changed under “What if”; shapes_.curve gives them in full.</p>"
         )
     pairs = " and pair of features" if shapes.n_functions > shapes.n_features else ""
@@ -257,7 +271,7 @@ def _training(model: Predictor, problems: list[str], histories: list[dict[str, o
     note = (
         "The method has no duality gap; the chart shows the mean loss of each pass."
         if gap is None
-        else "The duality gap bounds how far the objective is from its optimum. It is a certificate that anyone can check."
+        else "The duality gap bounds how far the objective is from its optimum: it certifies the solution."
     )
     has_seconds = bool(histories) and all(history["seconds"] is not None for history in histories)
     return sections.training_section(rows, head, note, has_seconds)

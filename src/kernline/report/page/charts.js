@@ -236,7 +236,7 @@ function drawImportance(model, count) {
     name: places.map((place) => model.name(place)),
   };
   const figure = newFigure({
-    x: model.functions.measure === "training" ? "Mean |f − mean f|, over the training rows" : "Range of f",
+    x: "Importance",
     height: 60 + 22 * places.length,
     y_range: new Bokeh.FactorRange({ factors: data.y }),
     x_range: new Bokeh.DataRange1d({ start: 0 }),

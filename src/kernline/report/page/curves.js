@@ -97,7 +97,7 @@ function drawCurve(model, place, choice, mark) {
   const curve = curveOf(model, place);
   if (!curve) return null;
   const figure = newFigure({
-    x: shortened(model.name(place), 60),
+    x: model.functions.names ? shortened(model.name(place), 60) : `Feature ${model.name(place)}`,
     y: "Effect on the score",
     height: 320,
     tooltips: [["value", "@x"], ["effect", "@y{0.0000}"], ...(model.nProblems > 1 ? [["class", "@name"]] : [])],
@@ -156,12 +156,14 @@ function levelsOf(model, place) {
   const axis = table.axes[0];
   const names = [...(axis.names || Array.from(decoded(axis.points), (point) => shortNumber(point)))];
   const effects = names.map((_, i) => table.scores.subarray(i * model.nProblems, (i + 1) * model.nProblems));
+  const counts = table.counts && [...table.counts];
   const missing = model.missingTerm(place);
   if (missing) {
     names.push("missing");
     effects.push(missing.scores.subarray(0, model.nProblems));
+    if (counts) counts.push(missing.counts[0]);
   }
-  return { names, effects };
+  return { names, effects, counts };
 }
 
 function drawLevels(model, place, problem) {
@@ -177,14 +179,16 @@ function drawLevels(model, place, problem) {
     x: "Effect on the score",
     height: 70 + 22 * order.length,
     y_range: new Bokeh.FactorRange({ factors: label }),
-    tooltips: [["level", "@name"], ["effect", "@effect{0.0000}"]],
+    tooltips: [["level", "@name"], ["effect", "@effect{0.0000}"], ...(levels.counts ? [["training rows", "@rows"]] : [])],
   });
+  const data = { label, effect, name: order.map((i) => levels.names[i]), fill: effect.map((f) => colour(f < 0 ? 0 : 1)) };
+  if (levels.counts) data.rows = order.map((i) => levels.counts[i]);
   figure.hbar({
     y: { field: "label" },
     right: { field: "effect" },
     left: 0,
     height: 0.7,
-    source: newSource({ label, effect, name: order.map((i) => levels.names[i]), fill: effect.map((f) => colour(f < 0 ? 0 : 1)) }),
+    source: newSource(data),
     fill_color: { field: "fill" },
     line_color: null,
   });
@@ -265,8 +269,11 @@ function sparkline(model, place) {
     values = levels && levels.effects.map((effect, k) => [k / last, effect[model.strongest[place]]]);
   }
   if (!values || values.length < 2) return null;
-  const effects = values.map(([, f]) => f);
+  const isCategory = model.kind(place) === "category";
+  const effects = values.map(([, f]) => f).concat(isCategory ? [0] : []);
   const [least, most] = [Math.min(...effects), Math.max(...effects)];
-  const span = most - least || 1;
-  return values.map(([x, f], k) => `${k ? "L" : "M"}${(x * 96 + 2).toFixed(1)} ${(26 - ((f - least) / span) * 24).toFixed(1)}`).join("");
+  const across = (x) => (x * 96 + 2).toFixed(1);
+  const up = (f) => (26 - ((f - least) / (most - least || 1)) * 24).toFixed(1);
+  if (isCategory) return values.map(([x, f]) => `M${across(x)} ${up(0)}V${up(f)}`).join("");
+  return values.map(([x, f], k) => `${k ? "L" : "M"}${across(x)} ${up(f)}`).join("");
 }

@@ -129,7 +129,7 @@ class FeatureList {
     return newElement(
       "tr",
       {},
-      newElement("td", { class: "number" }, String(place + 1)),
+      newElement("td", { class: "number" }, this.model.isColumn(place) ? String(this.model.numbers[place]) : "pair"),
       newElement("th", { scope: "row" }, button),
       newElement("td", { class: "with-bar" }, value, newElement("span", { class: "track" }, bar)),
       newElement("td", {}, newSparkline(sparkline(this.model, place))),
@@ -157,6 +157,7 @@ class FeatureList {
     const choice = this.choice ? this.choice.value : "strongest";
     chart.setAttribute("aria-label", `Effect of ${model.name(place)} on the score. The table below has the numbers.`);
     this.charts.add(chart, () => drawFunction(model, place, choice));
+    document.getElementById("density-note").hidden = model.kind(place) !== "number" || !densityOf(model, place);
     this.fillTable(place, choice);
   }
 
@@ -200,8 +201,11 @@ function functionTable(model, place, choice) {
   if (kind === "category") {
     const levels = levelsOf(model, place);
     const shown = model.problems.map((_, p) => p).slice(0, TABLE_COLUMNS);
-    const rows = levels ? levels.names.map((name, i) => [name, ...shown.map((p) => levels.effects[i][p])]) : [];
-    return { columns: ["Level", ...shown.map((p) => model.problems[p])], rows };
+    const counted = levels && levels.counts ? ["Training rows"] : [];
+    const counts = (i) => (counted.length ? [levels.counts[i]] : []);
+    const effects = (i) => shown.map((p) => levels.effects[i][p]);
+    const rows = levels ? levels.names.map((name, i) => [name, ...counts(i), ...effects(i)]) : [];
+    return { columns: ["Level", ...counted, ...shown.map((p) => model.problems[p])], rows };
   }
   const pair = (model.tables.get(place) || []).find((table) => table instanceof PairTerm);
   if (!pair) return { columns: ["Value"], rows: [] };

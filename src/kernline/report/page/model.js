@@ -184,6 +184,7 @@ class TableTerm {
     this.columns = term.columns;
     this.axes = term.axes;
     this.scores = decoded(term.scores);
+    this.counts = decoded(term.counts); // training rows in each cell, if the model keeps them
     this.nProblems = nProblems;
   }
 
