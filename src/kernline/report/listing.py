@@ -71,16 +71,18 @@ def importance_of(shapes: ShapeFunctions) -> Importance:
     if shapes.training is not None:
         return Importance(shapes.training.importance, "training")
     points = curve_points(shapes, np.arange(shapes.n_features))
-    spread = np.ptp(points, axis=2).T if points.size else np.zeros((shapes.n_features, shapes.n_problems))
-    found = np.zeros((shapes.n_functions, shapes.n_problems), dtype=np.float32)
-    found[: shapes.n_features] = spread
+    low, high = (np.zeros((shapes.n_functions, shapes.n_problems)) for _ in range(2))
+    is_number = shapes.encoder.is_number
+    low[: shapes.n_features][is_number], high[: shapes.n_features][is_number] = (
+        ends.T[is_number] for ends in (points.min(axis=2), points.max(axis=2))
+    )
     positions = {columns: k for k, columns in enumerate(shapes.functions)}
-    for number, term in enumerate(shapes.encoder.terms):
-        scores = shapes.term_scores(number)
-        found[positions[term.columns]] += np.ptp(np.vstack([scores, 0.0 * scores[:1]]), axis=0)
-    for pair, row in zip(shapes.pairs, found[len(found) - len(shapes.pairs) :], strict=True):
-        row[:] = np.ptp(pair.values, axis=(0, 1))
-    return Importance(found, "range")
+    tables = [(positions[term.columns], shapes.term_scores(i)) for i, term in enumerate(shapes.encoder.terms)]
+    first = shapes.n_functions - len(shapes.pairs)
+    tables += [(first + i, pair.values.reshape(-1, shapes.n_problems)) for i, pair in enumerate(shapes.pairs)]
+    for k, values in tables:
+        low[k], high[k] = np.minimum(low[k], values.min(axis=0)), np.maximum(high[k], values.max(axis=0))
+    return Importance((high - low).astype(np.float32), "range")
 
 
 def curve_points(shapes: ShapeFunctions, columns: Indices, problems: Indices | None = None) -> Array:

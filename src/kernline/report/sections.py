@@ -151,8 +151,8 @@ def wrong_section(outcome: Outcome, wrong: Sequence[int], places: Mapping[int, i
         head, rule = (
             ["Row", "True class", "Predicted", "Margin"],
             (
-                "Wrong labels, farthest from right first. The margin is by how much the score of the true class exceeds "
-                "the best other score. Rows are counted from 1."
+                "Wrong labels, farthest from right first. The margin is by how much the score of the true class "
+                "exceeds the best other score. Rows are counted from 1."
             ),
         )
     else:

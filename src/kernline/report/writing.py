@@ -105,7 +105,7 @@ def _checked(model: object) -> Predictor:
 
 
 def _outcome(model: Predictor, X: MatrixLike, y: ArrayLike | Sequence[object]) -> Outcome:
-    n_rows, n_labels = (int(X.shape[0]) if hasattr(X, "shape") else len(X)), len(np.asarray(y))
+    n_rows, n_labels = int(np.shape(X)[0] if not hasattr(X, "shape") else X.shape[0]), len(np.asarray(y))
     if n_rows != n_labels or not n_rows:
         raise ValueError(
             f"report: X and y must have the same number of rows, at least one; got {n_rows} and {n_labels}."
@@ -258,8 +258,8 @@ def _notes(shapes: ShapeFunctions, chosen: Listing) -> dict[str, str]:
             f'<p id="size-note">The model is larger than a page of 5 MB may be. The list has {n_listed:,} of '
             f"{shapes.n_functions:,} functions, the most important ones. {n_exact:,} are exact: those of the rows "
             "under “What if”, then the most important. The others are drawn from "
-            f"{DRAWN_POINTS} points, rounded to 256 steps, for at most {chosen.n_drawn} of their strongest curves, and cannot be "
-            "changed under “What if”; shapes_.curve gives them in full.</p>"
+            f"{DRAWN_POINTS} points, rounded to 256 steps, for at most {chosen.n_drawn} of their strongest curves, and "
+            "cannot be changed under “What if”; shapes_.curve gives them in full.</p>"
         )
     pairs = " and pair of features" if shapes.n_functions > shapes.n_features else ""
     return {"and_pairs": pairs, "importance_note": measures[chosen.importance.measure], "size_note": size}
