@@ -169,7 +169,8 @@ def test_the_keyboard_reaches_everything(chromium, table_report):
         page = report.page
         wanted = page.evaluate(
             """() => [...document.querySelectorAll('a[href], button, input, select, summary, [tabindex="0"]')]
-            .filter((one) => !one.disabled && one.checkVisibility()).map((one, i) => (one.dataset.wanted = String(i)))"""
+            .filter((one) => !one.disabled && one.checkVisibility())
+            .map((one, i) => (one.dataset.wanted = String(i)))"""
         )
         reached = set()
         for _ in range(len(wanted) + 5):
