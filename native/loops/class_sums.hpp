@@ -43,6 +43,12 @@ class TermList {
     }
     size_ = next - begin_;
   }
+  // One term, whose phi is valid until the next.
+  template <class Table, class Cell>
+  Term one(const Table& table, Cell cell, const float* weights, std::int64_t stride) {
+    computed_ = numbers_.room(computes<Table> ? table.width() : 0);
+    return term(table, cell, weights, stride);
+  }
   const Term& operator[](std::int64_t k) const { return begin_[k]; }
   std::int64_t size() const { return size_; }
 

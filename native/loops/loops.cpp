@@ -3,6 +3,7 @@
 
 #include "loops/budgeted.hpp"
 #include "loops/class_products.hpp"
+#include "loops/contributions.hpp"
 #include "loops/decision.hpp"
 #include "loops/dual_cd.hpp"
 #include "loops/gram.hpp"
@@ -25,6 +26,7 @@ const Loops loops = {KERNLINE_NAME(KERNLINE_TARGET),
                      joint_evaluate,
                      joint_grow,
                      decision,
+                     contributions,
                      read_members,
                      add_members,
                      add_image,

@@ -104,6 +104,16 @@ class EncodedData:
         shift, mask = self.cells.dtype.type(self.code_bits), self.cells.dtype.type((1 << self.code_bits) - 1)
         return self.row_start, (self.cells >> shift).astype(np.int64), (self.cells & mask).astype(np.int64)
 
+    def as_sparse(self) -> EncodedData:
+        """Return the rows with only their non-zeros stored."""
+        if self.row_start is not None:
+            return self
+        row_start, columns, cells = self.entries()
+        if cells.dtype == np.float32:
+            return replace(self, cells=cells, row_start=row_start, columns=columns)
+        words = columns.astype(np.uint64) << np.uint64(16) | cells.astype(np.uint64)
+        return replace(self, cells=words, row_start=row_start, code_bits=16)
+
     def with_cells(self, added: list[tuple[Indices, Numbers]]) -> EncodedData:
         """Return the rows with more cells: pairs of a column for each row (-1 for none) and a cell for each row."""
         if self.row_start is None:

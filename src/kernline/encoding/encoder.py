@@ -377,6 +377,11 @@ class Encoder:
         return counts
 
     @property
+    def is_native(self) -> bool:
+        """Whether the core alone makes the codes of a row."""
+        return self.grid is not None and all(term.native for term in self.terms)
+
+    @property
     def keeps_zeros(self) -> bool:
         """Whether a zero needs no cell in any column, so that a sparse matrix can be encoded."""
         if any(term.native and term.cells(np.zeros((1, 1)))[0][0] >= 0 for term in self.terms):

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import ClassVar, Literal, cast
+from typing import ClassVar, Literal, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,7 +26,7 @@ from ..table_input import TableRules
 from ..threads import thread_count
 from ..training import AdditiveRows, AdditiveSettings, Intercept, encode
 from .choices import JOINT_LOSSES, Asked, Choice, choose
-from .importances import importances, pair_spreads, training_facts
+from .importances import importances, importances_of_counts, pair_spreads, training_facts
 from .joint_fit import Interactions, JointSettings, checked_interactions, is_none, solve_results
 from .joint_fit import fit as fit_jointly
 from .labelled import ALL_CLASSES
@@ -290,6 +291,27 @@ class AdditiveBase(Solved[Matrix | EncodedData]):
         facts, spread = training_facts(shapes, rows.data, pair_shares, former)
         self.shapes_ = shapes.with_history(facts)
         self.feature_importances_ = importances(shapes, spread, pair_spreads(pairs, pair_shares))
+
+    def with_shapes(self, shapes: ShapeFunctions) -> Self:
+        """Return a copy of the fitted estimator with these functions, such as ``shapes_.edit(...)`` returns.
+
+        It predicts, saves and exports them. Other results of the fit, such as `dual_gap_`, stay as they were.
+        """
+        check_is_fitted(self)
+        fitted = self.shapes_
+        if (shapes.n_features, shapes.n_problems) != (fitted.n_features, fitted.n_problems):
+            raise ValueError(
+                f"with_shapes: the functions must be those of a model of {fitted.n_features} features with "
+                f"{fitted.n_problems} curves each; got {shapes!r}."
+            )
+        other = copy(self)
+        for name in ("_starts", "_last_step"):  # a later fit would go on from the curves before the change
+            other.__dict__.pop(name, None)
+        other.shapes_ = shapes.uncentred()
+        other.intercept_ = other.shapes_.intercepts
+        if shapes.training is not None:
+            other.feature_importances_ = importances_of_counts(other.shapes_)
+        return other
 
     def _terms(self) -> Sequence[TermSpec]:
         """The terms to fit besides numbers, categories and missing values."""

@@ -30,7 +30,7 @@ def training_facts(
     sample = data[:: -(-data.n_rows // _ROWS)]
     cells = distinct_cells(sample, shapes.encoder)
     found = Statistics.of(shapes, cells, sample.n_rows)
-    spread = np.sqrt(np.maximum(found.squares - np.square(found.mean), 0.0)).mean(axis=0)
+    spread = found.spread
     counts = CellCounts.of(cells, shapes.encoder, sample.n_rows)
     if former is None:
         return found.facts(shapes, data.n_rows, counts, pair_shares), spread
@@ -46,6 +46,14 @@ def importances(shapes: ShapeFunctions, spread: Array, of_pairs: Array) -> Array
     for pair, extent in zip(shapes.functions[shapes.n_features :], extents, strict=True):
         found[list(pair)] += extent / len(pair)
     return found / (found.sum() or 1.0)
+
+
+def importances_of_counts(shapes: ShapeFunctions) -> Array:
+    """The importances of a model whose curves were changed, from the counts that it keeps."""
+    facts = shapes.training
+    assert facts is not None
+    found = Statistics.of(shapes, facts.cells.cells(shapes.encoder), facts.cells.n_rows)
+    return importances(shapes, found.spread, pair_spreads(shapes.pairs, facts.pair_shares))
 
 
 def pair_spreads(pairs: tuple[PairFunction, ...], shares: tuple[Floats, ...]) -> Array:

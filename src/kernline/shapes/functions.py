@@ -24,6 +24,7 @@ from .checked_rows import checked_rows
 from .comparison import compare, frame_of
 from .contributions import Contributions, explain
 from .curves import Curve, curve_of, shifted
+from .edits import Change, Direction, Ends, Replacement, edited
 from .names import check_column, number_of
 from .training_facts import TrainingFacts
 
@@ -190,15 +191,20 @@ class ShapeFunctions:
         """The intercepts that belong to the weights: those of the functions before they were centred."""
         return self.intercepts if self.offsets is None else self.intercepts - self.offsets.sum(axis=0)
 
+    @property
+    def native_weights(self) -> tuple[Floats, Array]:
+        """Weights and intercepts as the core reads them."""
+        return self._slots, np.ascontiguousarray(self.own_intercepts, dtype=np.float64)
+
     def sum_of_curves(self, X: Matrix | EncodedData, n_threads: int = 1) -> Array:
         """As `decision`, without the tables of pairs."""
-        slots, intercepts = self._slots, np.ascontiguousarray(self.own_intercepts, dtype=np.float64)
+        slots, intercepts = self.native_weights
         if isinstance(X, EncodedData):
             payload = self.encoder.payload
             data = X if payload is None else replace(X, payload=payload.compute(X.cells, write=False))
             return decision(data, self.table, slots, intercepts, n_threads)
         out = np.empty((X.shape[0], self.n_problems))
-        if self.encoder.grid is not None and all(term.native for term in self.encoder.terms):
+        if self.encoder.is_native:
             table = native_table(self.table)
             for rows, source in sources(X):
                 _core.predict(self.encoder.native, source, table, slots, intercepts, out[rows], n_threads)
@@ -315,6 +321,37 @@ class ShapeFunctions:
     def uncentred(self) -> ShapeFunctions:
         """The same model with the functions as they were fitted."""
         return self._with(offsets=None, intercepts=self.own_intercepts)
+
+    def edit(
+        self,
+        k: int | str,
+        *,
+        smooth: float | None = None,
+        clip: Ends | None = None,
+        monotone: Direction | None = None,
+        replace: Replacement | None = None,
+        problem: int | None = None,
+    ) -> ShapeFunctions:
+        """The model with one function changed, for one problem or all of them; `edits` says so.
+
+        ``model.with_shapes(shapes)`` returns an estimator with these functions, which predicts, saves and exports.
+
+        Parameters
+        ----------
+        k : number or name of the function.
+        smooth : a share of the range of the values (of their ranks for scale="rank"): waves shorter than that vanish.
+            Points with many training rows move less.
+        clip : (low, high), either of them None for no limit.
+        monotone : "increasing" or "decreasing": the nearest such curve, where points with many rows count more.
+        replace : for the curve of a number, a constant, (x, effect) to be interpolated, or a function of x; for a
+            category, a number or a dict from names of levels; for a pair, a number or a table of its places.
+        problem : the number of the problem, None for all.
+
+        Several changes are made in the order replace, smooth, monotone, clip. The curve of a number is zero at its
+        lowest value: a constant that a change adds there is added to the intercept. Curves without codes (the linear
+        kernel, PmSVM) can only be replaced by a constant. `training` is updated from counts of the training rows.
+        """
+        return edited(self, number_of(self, k, "edit"), Change(replace, smooth, monotone, clip), problem)
 
     def explain(self, X: MatrixLike, n_threads: int = 1) -> Contributions:
         """What each function adds to the scores of the rows of X; with the intercepts, these sum to `decision`.

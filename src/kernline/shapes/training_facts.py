@@ -215,6 +215,11 @@ class Statistics:
         distance += np.maximum(n_rows - stored, 0.0) * np.abs(mean)
         return cls(mean, squares / n_rows, distance / n_rows, low, high)
 
+    @property
+    def spread(self) -> Array:
+        """The standard deviation of each curve, averaged over the problems."""
+        return np.sqrt(np.maximum(self.squares - np.square(self.mean), 0.0)).mean(axis=0)
+
     def facts(
         self, shapes: ShapeFunctions, n_rows: int, counts: CellCounts, pair_shares: tuple[Floats, ...]
     ) -> TrainingFacts:
@@ -285,7 +290,8 @@ def _single_codes(columns: Indices, codes: NDArray[np.uint64], n_columns: int) -
 
 
 def _single_cells(values: Floats, columns: Indices, n_columns: int) -> EncodedData:
-    return EncodedData((columns.size, n_columns), values, np.arange(columns.size + 1), columns)
+    narrow = columns.astype(np.int32 if n_columns < 1 << 31 else np.int64, copy=False)
+    return EncodedData((columns.size, n_columns), values, np.arange(columns.size + 1), narrow)
 
 
 def _check_array(array: object, name: str, dtype: DTypeLike, shape: tuple[int, ...]) -> None:
