@@ -11,7 +11,8 @@ import pytest
 
 README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
 needs_all = pytest.mark.skipif(
-    any(find_spec(name) is None for name in ("typer", "pyarrow", "onnx")), reason="needs kernline[cli,io,onnx]"
+    any(find_spec(name) is None for name in ("typer", "pyarrow", "onnx", "bokeh")),
+    reason="needs kernline[cli,io,onnx,report]",
 )
 
 

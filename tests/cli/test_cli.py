@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 import kernline
 from kernline.cli.app import app
 
-COMMANDS = ["train", "predict", "evaluate", "inspect", "cv", "convert", "export", "bench", "datasets"]
+COMMANDS = ["train", "predict", "evaluate", "report", "inspect", "cv", "convert", "export", "bench", "datasets"]
 
 
 def run(*arguments, stdin=None):

@@ -84,6 +84,9 @@ def all_kinds():
     yield "regression", *regression()
     outputs = AdditiveSVR(random_state=0).fit(X, np.column_stack([y, 1e30 * X[:, 20]]))
     yield "two outputs", outputs, X_test, np.column_stack([y_test, 1e30 * X_test[:, 20]])
+    edited = table_model()[0]
+    shapes = edited.shapes_.edit("age", monotone="increasing").edit("colour", clip=(-0.5, 0.5)).centred()
+    yield "edited", edited.with_shapes(shapes), *table_model()[1:]
     yield "pipeline", make_pipeline(MinMaxScaler(), AdditiveSVC(random_state=0)).fit(X, y), X_test, y_test
 
 

@@ -98,10 +98,11 @@ def confusion_section(outcome: Classified) -> Markup:
             for j, count in enumerate(counts[i].tolist())
         ]
         rows.append([named(name), *cells])
-    matrix = table("Rows by true class (down) and predicted class (across)", head, rows)
+    how = "Rows by true class (down) and predicted class (across)"
+    matrix = table(how, head, rows, shows_caption=False)
     beside = most if len(counts) > 3 and pairs else ""
     both = f'<div class="side-by-side"><div class="confusion">{matrix}</div>{beside}</div>'
-    return section("confusion", "Confusion matrix", both)
+    return section("confusion", "Confusion matrix", paragraph(how, "."), both)
 
 
 def curve_section(outcome: Classified, names: Sequence[str], has_calibration: bool) -> Markup:
