@@ -1,41 +1,10 @@
-"""A headless Chromium of the system. Nothing is downloaded."""
+"""Pages in a headless Chromium, and everything that it reports about them."""
 
 from __future__ import annotations
 
-import shutil
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-
-import pytest
-
-FLAGS = [
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
-NAMES = ("chromium", "chromium-browser", "google-chrome")
-
-
-@contextmanager
-def browser():
-    """A browser with a new profile, as a context of playwright."""
-    playwright = pytest.importorskip("playwright.sync_api", reason="playwright is not installed (kernline[dev])")
-    path = next(filter(None, map(shutil.which, NAMES)), None)
-    if path is None:
-        pytest.skip(f"no browser: none of {', '.join(NAMES)} is installed")
-    with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as profile, playwright.sync_playwright() as play:
-        context = play.chromium.launch_persistent_context(
-            profile, executable_path=path, args=FLAGS, viewport={"width": 1400, "height": 900}
-        )
-        yield context
-        context.close()
 
 
 class Opened:

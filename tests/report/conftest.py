@@ -1,11 +1,15 @@
 import pytest
 
-from .browsing import browser
+from benchmarks.browser import browser, missing
+
 from .models import all_kinds
 
 
 @pytest.fixture(scope="session")
 def chromium():
+    lacking = missing()
+    if lacking is not None:
+        pytest.skip(lacking)
     with browser() as context:
         yield context
 

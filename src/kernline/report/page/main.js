@@ -60,6 +60,7 @@ function start() {
     if (data.rows.length) connectRows(new WhatIf(model, data, charts));
   }
   document.documentElement.dataset.ready = "yes";
+  performance.mark("ready");
 }
 
 // The values of a column in the rows of the page.
