@@ -18,7 +18,19 @@ from typer.testing import CliRunner
 import kernline
 from kernline.cli.app import app
 
-COMMANDS = ["train", "predict", "evaluate", "report", "inspect", "cv", "convert", "export", "bench", "datasets"]
+COMMANDS = [
+    "train",
+    "predict",
+    "evaluate",
+    "explain",
+    "report",
+    "inspect",
+    "cv",
+    "convert",
+    "export",
+    "bench",
+    "datasets",
+]
 
 
 def run(*arguments, stdin=None):
@@ -281,7 +293,9 @@ class TestInspect:
         assert "estimator: AdditiveSVC" in result.stdout
         assert "C: 10.0" in result.stdout
         best = trained.shapes_.importance(load_iris().data).sum(axis=1).argmax()
-        assert result.stdout.splitlines()[-2].split()[0] == str(best)
+        lines = result.stdout.splitlines()
+        ranking = next(k for k, line in enumerate(lines) if line.split() == ["feature", "importance"])
+        assert lines[ranking + 1].split()[0] == str(best)
 
     def test_data(self, folder):
         record = json.loads(run("inspect", "iris.csv", "--target", "species", "--json").stdout)

@@ -26,6 +26,7 @@ MODELS = {
     "pairs": kernline.AdditiveSVC(interactions=[(0, 1), (2, 3), (4, 5)], categorical=[2, 4], random_state=0),
     "svr-pairs": kernline.AdditiveSVR(interactions=3, random_state=0),
     "hats": kernline.AdditiveSVC("chi2", scale="max", **HINGE),
+    "edited": kernline.AdditiveSVC("chi2", scale="max", **HINGE),
     "rank": kernline.AdditiveSVC("intersection", scale="rank", **HINGE),
     "pmsvm": kernline.AdditiveSVC("chi2", "pmsvm", scale="max", **HINGE),
     "pipeline": make_pipeline(StandardScaler(), kernline.NystromSVC(n_basis=10, random_state=0)),
@@ -55,7 +56,10 @@ def main() -> None:
     for name, model in MODELS.items():
         X = with_gaps if name in ("terms", "pairs", "svr-pairs") else table(numbers) if name == "table" else numbers
         target = numbers[:, ::2] if name == "svr-outputs" else numbers.sum(axis=1) if name.startswith("svr") else y
-        kernline.save(model.fit(sp.csr_array(X) if name.endswith("sparse") else X, target), HERE / "new.kern")
+        model.fit(sp.csr_array(X) if name.endswith("sparse") else X, target)
+        if name == "edited":
+            model = model.with_shapes(model.shapes_.edit(2, smooth=0.2).edit(3, clip=(-0.1, 0.1)))
+        kernline.save(model, HERE / "new.kern")
         path = HERE / f"{version(HERE / 'new.kern')}-{name}.kern"
         if path.exists():
             (HERE / "new.kern").unlink()

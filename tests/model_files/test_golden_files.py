@@ -30,6 +30,21 @@ def test_golden_files(path):
         np.testing.assert_allclose(found, expected["probabilities"], rtol=1e-5, atol=1e-6)
 
 
+def test_what_was_edited_is_known():
+    edits = kernline.load(GOLDEN / "1.3-edited.kern").shapes_.edits
+    assert edits == ("2: smoothed over 0.2 of its range", "3: clipped to -0.1 to 0.1")
+
+
+@pytest.mark.parametrize(
+    "path", [path for path in FILES if path.stem[:4] in ("1.3-", "2.2-", "3.1-")], ids=lambda path: path.stem
+)
+def test_files_have_facts_of_the_training_rows(path):
+    shapes = getattr(kernline.load(path), "shapes_", None)
+    if shapes is not None:
+        assert shapes.training.n_rows == 200
+        assert (shapes.importance() > 0.0).any()
+
+
 def test_every_estimator_has_one():
     found = {type(kernline.load(path)) for path in FILES}
     assert set(ESTIMATORS) <= found

@@ -152,3 +152,23 @@ def test_bokeh_is_needed(tmp_path, monkeypatch):
     model = kernline.AdditiveSVC(random_state=0).fit(X, y)
     with pytest.raises(ImportError, match=r"kernline\[report\]"):
         kernline.report(model, X_test, y_test, tmp_path / "report.html")
+
+
+@pytest.mark.parametrize("rows", [[0], [0, 1], [3, 3, 3]])
+def test_few_rows_and_few_classes(tmp_path, rows):
+    X, y, X_test, y_test = digits()
+    model = kernline.AdditiveSVC(loss="log", random_state=0).fit(X, y)
+    kernline.report(model, X_test[rows], y_test[rows], tmp_path / "report.html")
+    assert len(data_of(tmp_path / "report.html")["rows"]) == len(rows)
+    kernline.report(
+        kernline.AdditiveSVR(random_state=0).fit(X, y), X_test[rows], y_test[rows], tmp_path / "report.html"
+    )
+    assert data_of(tmp_path / "report.html")["task"] == "regression"
+
+
+def test_unknown_labels_are_counted(tmp_path):
+    X, y, X_test, y_test = digits()
+    model = kernline.AdditiveSVC(random_state=0).fit(X[y < 5], y[y < 5])
+    kernline.report(model, X_test, y_test, tmp_path / "report.html")
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert f"{(y_test >= 5).sum():,}" in text.partition("Rows with a label that the model does not know")[2][:80]

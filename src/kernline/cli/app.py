@@ -10,6 +10,7 @@ import typer
 from .. import __version__
 from .bench import bench
 from .cv import cv
+from .explanation import explain
 from .habits import Habitual
 from .inspection import convert, export, inspect
 from .named import app as named
@@ -26,7 +27,7 @@ app = typer.Typer(
     rich_markup_mode=None,  # importing rich would take longer than everything else in --help
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (train, predict, evaluate, report, inspect, cv, convert, export, bench):
+for command in (train, predict, evaluate, explain, report, inspect, cv, convert, export, bench):
     app.command(cls=Habitual)(expand_groups(command))
 app.add_typer(named, name="datasets")
 

@@ -14,7 +14,7 @@ from .models import Model, before_final_step, described, final_step, load_model
 from .output import Output, table
 
 if TYPE_CHECKING:
-    from ..array_types import Labels, Matrix
+    from ..array_types import Array, Labels, Matrix
     from ..encoding import LevelTable
     from ..shapes import ShapeFunctions
     from .data import LabelSets
@@ -30,14 +30,17 @@ def inspect(
     ],
     data: Annotated[
         str | None,
-        typer.Option("--data", help="Data used to rank the features of an additive model by importance."),
+        typer.Option("--data", help="Data used to rank the features. Default: as they mattered in training."),
     ] = None,
-    top: Annotated[int, typer.Option("--top", min=1, help="Number of features to list.")] = 10,
+    top: Annotated[int, typer.Option("--top", min=1, help="Number of features to list and draw.")] = 10,
     *,
     reading: opt.SingleLabelled,
     out: Output,
 ) -> None:
     """Show what a model or data file contains.
+
+    Of an additive model, the most important features are listed, and their curves are drawn: the effect on the score
+    from the lowest to the highest value, for the classes in which it matters most.
 
     \b
     kernline inspect model.kern
@@ -55,12 +58,10 @@ def inspect(
         svm = load_model(file)
         record = _of_model(svm, file)
         lines = _listed(record)
-        if data is not None:
-            curves = _curves(svm)  # checked before the data is read
-            ranking = _importance(svm, curves, source.rows(data, svm).X, top)
-            record["importance"] = [{"feature": name, "importance": value} for name, value in ranking]
-            rows = [[name, f"{value:.4g}"] for name, value in ranking]
-            lines += ["", *table(["feature", "importance"], rows)]
+        shapes = _curves(svm) if data is not None else _ranked_curves(svm)  # checked before the data is read
+        if shapes is not None:
+            total = shapes.importance(None if data is None else before_final_step(svm, source.rows(data, svm).X))
+            lines += _ranking(record, svm, shapes, total.sum(axis=1), top, draw=not out.json)
         out.result(record, lines)
 
 
@@ -175,6 +176,8 @@ def _of_model(svm: Model, file: str) -> dict[str, object]:
     shapes: ShapeFunctions | None = getattr(last, "shapes_", None)
     if shapes is not None and shapes.pairs:
         record["pairs"] = [_named(svm, pair.columns) for pair in shapes.pairs]
+    if shapes is not None and shapes.edits:
+        record["edits"] = list(shapes.edits)
     return record | {"gamma": getattr(last, "gamma_", None), "parameters": _parameters(last)}
 
 
@@ -246,11 +249,30 @@ def _curves(svm: Model) -> ShapeFunctions:
     return shapes
 
 
-def _importance(svm: Model, curves: ShapeFunctions, X: Matrix, top: int) -> list[tuple[str | int, float]]:
-    """The features that change the scores most, summed over all classes."""
-    total = curves.importance(before_final_step(svm, X)).sum(axis=1)
-    order = total.argsort(kind="stable")[::-1][:top]
-    return [(_named(svm, curves.functions[k]), float(total[k])) for k in order]
+def _ranked_curves(svm: Model) -> ShapeFunctions | None:
+    """The curves of an additive model that knows their importance; None if there are none."""
+    shapes: ShapeFunctions | None = getattr(final_step(svm), "shapes_", None)
+    has_facts = shapes is not None and shapes.training is not None and shapes.n_features == svm.n_features_in_
+    return shapes if has_facts else None
+
+
+def _ranking(
+    record: dict[str, object], svm: Model, shapes: ShapeFunctions, total: Array, top: int, *, draw: bool
+) -> list[str]:
+    """List the functions that change the scores most, summed over all classes, in the record and as lines."""
+    functions = shapes.functions
+    order = total.argsort(kind="stable")[::-1][:top].tolist()
+    names = [_named(svm, functions[k]) for k in order]
+    record["importance"] = [
+        {"feature": name, "importance": float(total[k])} for k, name in zip(order, names, strict=True)
+    ]
+    rows = [[name, f"{total[k]:.4g}"] for k, name in zip(order, names, strict=True)]
+    lines = ["", *table(["feature", "importance"], rows)]
+    if draw:
+        from .text_curves import drawn
+
+        lines += ["", *drawn(shapes, order, [str(name) for name in names])]
+    return lines
 
 
 def _named(svm: Model, columns: tuple[int, ...]) -> str | int:

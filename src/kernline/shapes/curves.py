@@ -109,8 +109,8 @@ def _steps(number: NumberTerm, thresholds: Array, at_codes: Array) -> tuple[Arra
     low, high = number.values_at(np.array([0.0, 1.0]))
     x = np.concatenate([[low], np.column_stack([np.nextafter(begins, -np.inf), begins]).ravel(), [high]])
     codes = np.concatenate([[0], np.repeat(np.arange(thresholds.size), 2) + np.tile([0, 1], thresholds.size)])
-    inside = (x >= low) & (x <= high)
-    return x[inside], at_codes[np.append(codes, thresholds.size)][inside]
+    kept = (x >= low) & (x <= high) & (np.diff(x, prepend=-np.inf) > 0.0)
+    return x[kept], at_codes[np.append(codes, thresholds.size)][kept]
 
 
 def code_effects(shapes: ShapeFunctions, column: int) -> Array:

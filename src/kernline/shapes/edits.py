@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
 import scipy.linalg
-from sklearn.isotonic import isotonic_regression
 
 from ..array_types import Array, Floats
 from ..encoding.terms import NumberTerm
@@ -31,6 +30,8 @@ Ends: TypeAlias = tuple[float | None, float | None]
 
 # The least weight of a point, in those of a point with an average number of rows.
 _LEAST_WEIGHT = 1e-3
+# The least distance of two points, in average ones.
+_LEAST_STEP = 1e-3
 
 
 @dataclass(frozen=True)
@@ -191,6 +192,8 @@ def _changed_curve(shapes: ShapeFunctions, number: NumberTerm, change: Change, v
         if change.smooth is not None:
             values = smoothed(u, values, weight, change.smooth)
         if change.monotone is not None:
+            from sklearn.isotonic import isotonic_regression  # few models are edited, and each import takes time
+
             increasing = change.monotone == "increasing"
             values = isotonic_regression(values, sample_weight=weight, increasing=increasing)
     return change.clipped(values)
@@ -238,6 +241,7 @@ def smoothed(u: Array, values: Array, weight: Array, length: float) -> Array:
     if u.size < 3:
         return values
     steps = np.diff(u)
+    steps = np.maximum(steps, _LEAST_STEP * steps.mean())  # two codes may stand for one value
     first, second = 1.0 / steps[:-1], 1.0 / steps[1:]
     around = 0.5 * (steps[:-1] + steps[1:])
     bends = np.zeros((u.size - 2, u.size))

@@ -1,0 +1,170 @@
+"""Curves as arrays and as data frames, and the differences of two models."""
+
+import sys
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from sklearn.datasets import load_digits
+
+from kernline import AdditiveSVC, AdditiveSVR
+from kernline.shapes import compare
+
+from .models import APPROXIMATIONS, fitted, mixed
+
+
+@pytest.fixture(scope="module")
+def model():
+    return AdditiveSVC(interactions=2).fit(*mixed())
+
+
+class TestNumbers:
+    @pytest.mark.parametrize("name", APPROXIMATIONS)
+    def test_straight_lines_between_the_points_are_the_curve(self, name):
+        X, y = load_digits(return_X_y=True)
+        shapes = fitted(name, X[:500], y[:500]).shapes_
+        curve = shapes.curve(20)
+        assert (curve.kind, curve.name) == ("number", "20")
+        assert (np.diff(curve.x) > 0.0).all()
+        assert curve.x[0] <= X[:500, 20].min()
+        assert curve.x[-1] >= X[:500, 20].max()
+        expected = shapes.evaluate(20, X[:500, 20])
+        between = np.column_stack([np.interp(X[:500, 20], curve.x, one) for one in curve.effect.T])
+        # Values are rounded to codes before they are looked up.
+        assert_allclose(between, expected, atol=0.01 * np.abs(expected).max())
+        assert curve.density.counts.sum() == curve.density.n_rows == 500
+        assert curve.density.edges.size == curve.density.counts.size + 1
+
+    def test_even_points(self, model):
+        curve = model.shapes_.curve("age", n_points=50)
+        assert curve.x.shape == (50,)
+        assert_allclose(np.diff(curve.x), np.diff(curve.x)[0])
+        assert_allclose(curve.effect, model.shapes_.evaluate("age", curve.x))
+
+    def test_gaps_have_an_effect_and_a_count(self, model):
+        frame, _ = mixed()
+        curve = model.shapes_.curve("age")
+        assert_allclose(curve.missing_effect, model.shapes_.evaluate("age", [np.nan])[0])
+        assert curve.density.missing == frame.age.isna().sum()
+        assert curve.density.counts.sum() == frame.age.notna().sum()
+        assert model.shapes_.curve("hours").missing_effect is None
+
+    def test_densities_are_histograms(self):
+        X = np.random.default_rng(0).gamma(2.0, size=(1000, 1))
+        density = fitted("hats", X, X[:, 0] > 1.0).shapes_.curve(0).density
+        expected, _ = np.histogram(X[:, 0], density.edges)
+        assert_allclose(density.counts, expected, atol=15)
+
+    def test_constant_columns(self):
+        X = np.column_stack([np.zeros(20), np.arange(20.0)])
+        shapes = AdditiveSVC("chi2", scale="minmax").fit(X, np.arange(20) > 9).shapes_
+        curve = shapes.curve(0)
+        assert (curve.x.size, curve.effect.tolist()) == (1, [[0.0]])
+        assert curve.density.counts.sum() == 20
+
+
+class TestCategories:
+    def test_levels_have_names_effects_and_counts(self, model):
+        frame, _ = mixed()
+        curve = model.shapes_.curve("job")
+        assert curve.kind == "category"
+        assert curve.x.tolist() == ["baker", "clerk", "missing"]
+        assert_allclose(curve.effect, model.shapes_.evaluate("job", ["baker", "clerk", None]))
+        assert curve.density.counts.tolist() == frame.job.fillna("missing").value_counts().sort_index().tolist()
+
+    def test_levels_that_are_numbers(self):
+        X = np.tile([[1.5], [3.0]], (20, 1))
+        curve = AdditiveSVC(categorical=[0]).fit(X, X[:, 0] > 2.0).shapes_.curve(0)
+        assert curve.x.tolist() == ["1.5", "3"]
+
+
+class TestPairs:
+    def test_a_table_of_two_axes(self, model):
+        shapes = model.shapes_
+        curve = shapes.curve(4)
+        assert curve.kind == "pair"
+        assert curve.name == shapes.function_names[4]
+        assert curve.effect.shape == (curve.x.size, curve.y.size, 1)
+        rows = np.array([[a, b] for a in curve.x for b in curve.y], dtype=object)
+        assert_allclose(shapes.evaluate(4, rows), curve.effect.reshape(-1, 1), atol=1e-9)
+
+    def test_even_points(self, model):
+        number = next(k for k, name in enumerate(model.shapes_.function_names) if name == "age × colour")
+        assert model.shapes_.curve(number, n_points=7).effect.shape == (7, 4, 1)
+
+
+class TestNames:
+    def test_functions_and_problems(self, model):
+        names = model.shapes_.function_names
+        assert names[:4] == ["age", "colour", "hours", "job"]
+        assert all(" × " in name for name in names[4:])
+        assert model.shapes_.number_of(names[5]) == 5
+        assert model.shapes_.problem_names == ["yes"]
+        X, y = load_digits(return_X_y=True)
+        assert fitted("hats", X, y).shapes_.class_names.tolist() == list(range(10))
+        assert AdditiveSVR().fit(X[:50], y[:50]).shapes_.problem_names == ["prediction"]
+        outputs = AdditiveSVR().fit(X[:50], np.column_stack([y, y])[:50]).shapes_
+        assert outputs.problem_names == ["prediction 0", "prediction 1"]
+        assert outputs.class_names is None
+
+
+def test_centred_curves(model):
+    for k in range(6):
+        plain, centred = (model.shapes_.curve(k, centred=flag) for flag in (False, True))
+        mean = model.shapes_.training.mean[k].astype(np.float64)
+        assert_allclose(plain.effect - centred.effect, np.broadcast_to(mean, plain.effect.shape))
+    assert_allclose(
+        model.shapes_.curve("age").missing_effect - model.shapes_.curve("age", centred=True).missing_effect,
+        model.shapes_.training.mean[0],
+        rtol=1e-6,
+    )
+
+
+class TestFrame:
+    def test_has_a_line_for_each_point(self, model):
+        frame = model.shapes_.frame()
+        assert list(frame.columns) == ["feature", "class", "value", "value2", "effect", "density"]
+        assert set(frame.feature) == set(model.shapes_.function_names)
+        for name in ("age", "colour", "hours", "job"):
+            assert frame[frame.feature == name].density.sum() == pytest.approx(1.0)
+        of_age = frame[(frame.feature == "age") & frame.value.notna()]
+        assert_allclose(of_age.effect, model.shapes_.curve("age").effect[:, 0])
+
+    def test_of_some_functions(self, model):
+        frame = model.shapes_.frame(["hours", 1], centred=True)
+        assert list(frame.feature.unique()) == ["hours", "colour"]
+        assert "value2" not in frame
+        weighted = (frame.effect * frame.density)[frame.feature == "colour"].sum()
+        assert weighted == pytest.approx(0.0, abs=1e-6)
+
+    def test_needs_pandas(self, model, monkeypatch):
+        monkeypatch.setitem(sys.modules, "pandas", None)
+        with pytest.raises(ImportError, match="pip install pandas"):
+            model.shapes_.frame()
+
+
+class TestCompare:
+    def test_a_model_with_itself(self, model):
+        frame = model.shapes_.compare(model.shapes_)
+        assert sorted(frame.feature) == sorted(model.shapes_.function_names)
+        assert (frame.largest == 0.0).all()
+
+    def test_what_was_changed_comes_first(self, model):
+        changed = model.shapes_.edit("hours", replace=([0.0, 4.0], [0.0, 5.0]))
+        frame = compare(model.shapes_, changed)
+        assert frame.feature[0] == "hours"
+        assert frame.largest[0] > frame["mean"][0] > 0.0
+        assert (frame.largest[1:] == 0.0).all()
+
+    def test_models_of_other_functions(self, model):
+        without = AdditiveSVC().fit(*mixed())
+        frame = model.shapes_.compare(without.shapes_)
+        assert sorted(frame.feature) == sorted(model.shapes_.function_names)
+        pair = frame[frame.feature == model.shapes_.function_names[4]]
+        expected = np.abs(model.shapes_.curve(4, centred=True).effect).max()
+        assert pair.largest.item() == pytest.approx(expected)
+
+    def test_refuses_other_columns(self, model):
+        other = fitted("hats", *load_digits(return_X_y=True))
+        with pytest.raises(ValueError, match="the same columns and classes; got 4 features"):
+            model.shapes_.compare(other.shapes_)

@@ -1,0 +1,223 @@
+"""Edited models predict, save and export what was changed, and keep a history of it."""
+
+import pickle
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+from sklearn.datasets import load_digits
+
+import kernline
+from kernline import AdditiveSVC, AdditiveSVR, export
+from kernline.shapes.edits import smoothed, with_points
+
+from .models import APPROXIMATIONS, fitted, mixed, scores
+
+WITH_CODES = [name for name in APPROXIMATIONS if name not in ("pmsvm", "linear")]
+
+
+@pytest.fixture(scope="module")
+def table():
+    return mixed()
+
+
+@pytest.fixture(scope="module")
+def model(table):
+    return AdditiveSVC(interactions=2).fit(*table)
+
+
+def contributions(shapes, X, k):
+    return shapes.explain(X).values[:, k].astype(np.float64)
+
+
+def assert_only_changes(model, shapes, X, k):
+    """Scores change by what function k and the intercept do."""
+    before, after = model.shapes_, shapes.uncentred()
+    moved = contributions(after, X, k) - contributions(before, X, k) + after.intercepts - before.intercepts
+    change = scores(model.with_shapes(shapes), X) - scores(model, X)
+    assert_allclose(change, moved, atol=1e-5 * max(1.0, np.abs(scores(model, X)).max()))
+
+
+@pytest.mark.parametrize("name", WITH_CODES)
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"smooth": 0.3},
+        {"clip": (-0.05, 0.05)},
+        {"monotone": "decreasing"},
+        {"replace": ([20.0, 60.0], [1.0, 2.0])},
+        {"replace": lambda x: np.sin(x)},
+        {"replace": 0.5},
+    ],
+    ids=["smooth", "clip", "monotone", "points", "function", "constant"],
+)
+def test_curves_of_numbers(name, change, table):
+    X, y = table
+    model = fitted(name, X, y, scale="minmax")
+    for shapes in (model.shapes_, model.shapes_.centred()):
+        edited = shapes.edit("age", **change)
+        assert_only_changes(model, edited, X, 0)
+        curve = edited.curve("age").effect
+        if "clip" in change and shapes.offsets is not None:
+            assert curve.min() >= -0.05 - 1e-6
+            assert curve.max() <= 0.05 + 1e-6
+            assert np.abs(contributions(edited, X, 0)).max() <= 0.05 + 1e-6  # gaps too
+        if "monotone" in change:
+            assert (np.diff(curve, axis=0) <= 1e-7).all()
+        if change.get("replace") == 0.5:
+            assert np.ptp(contributions(edited, X, 0)) == pytest.approx(0.0, abs=1e-6)
+
+
+def test_replaced_curves_are_as_given(table):
+    X, y = table
+    model = fitted("hats", X, y, scale="minmax")
+    edited = model.shapes_.centred().edit("age", replace=([0.0, 100.0], [0.0, 10.0]))
+    known = X.age.notna().to_numpy()
+    assert_allclose(contributions(edited, X, 0)[known, 0], 0.1 * X.age[known], atol=0.03)
+
+
+def test_a_class_alone():
+    X, y = load_digits(return_X_y=True)
+    model = fitted("hats", X[:300], y[:300])
+    edited = model.shapes_.edit(20, replace=0.0, problem=3)
+    change = scores(model.with_shapes(edited), X) - scores(model, X)
+    assert np.flatnonzero(np.abs(change).max(axis=0) > 1e-5).tolist() == [3]
+    assert edited.edits == ("20 of 3: replaced by 0",)
+    with pytest.raises(IndexError, match="no problem 10. There are 10, 0 to 9"):
+        model.shapes_.edit(20, replace=0.0, problem=10)
+
+
+@pytest.mark.parametrize("name", [name for name in APPROXIMATIONS if name not in WITH_CODES])
+def test_curves_without_codes_can_be_removed(name, table):
+    X, y = table
+    model = fitted(name, X, y, scale="minmax")
+    edited = model.shapes_.edit("hours", replace=0.0)
+    assert_only_changes(model, edited, X, 2)
+    assert contributions(edited, X, 2).tolist() == [[0.0]] * len(X)
+    with pytest.raises(ValueError, match=r"has no points that could be moved.*or pass replace=0.0"):
+        model.shapes_.edit("hours", smooth=0.1)
+
+
+@pytest.mark.parametrize("name", APPROXIMATIONS)
+def test_categories(name, table):
+    X, y = table
+    model = fitted(name, X, y, scale="minmax")
+    for shapes in (model.shapes_, model.shapes_.centred()):
+        edited = shapes.edit("job", replace={"baker": 1.5, "missing": -2.0})
+        assert_only_changes(model, edited, X, 3)
+        curve = edited.curve("job")
+        assert_allclose(curve.effect[[0, 2], 0], [1.5, -2.0], rtol=1e-6)
+        assert_allclose(curve.effect[1], shapes.curve("job").effect[1], rtol=1e-5, atol=1e-6)
+        clipped = edited.edit("job", clip=(None, 1.0))
+        assert clipped.curve("job").effect.max() <= 1.0 + 1e-6
+
+
+def test_pairs(model, table):
+    edited = model.shapes_.edit(4, clip=(-0.1, 0.1))
+    assert_only_changes(model, edited, table[0], 4)
+    assert np.abs(contributions(edited, table[0], 4)).max() <= 0.1 + 1e-6
+    shape = edited.pairs[0].values.shape[:2]
+    assert (edited.edit(4, replace=np.full(shape, 2.0)).pairs[0].values == 2.0).all()
+
+
+def test_facts_follow(model, table):
+    edited = model.shapes_.edit("age", replace=0.0).edit("hours", monotone="increasing")
+    facts = edited.training
+    assert facts.importance[0, 0] == pytest.approx(0.0, abs=1e-6)
+    values = contributions(edited, table[0], 2)
+    assert_allclose(facts.mean[2], values.mean(axis=0), atol=0.02)
+    assert_array_equal(facts.importance[[1, 3, 4, 5]], model.shapes_.training.importance[[1, 3, 4, 5]])
+    again = model.with_shapes(edited)
+    assert again.feature_importances_.sum() == pytest.approx(1.0)
+    assert again.feature_importances_[2] != model.feature_importances_[2]
+
+
+def test_history_is_kept(model, table, tmp_path):
+    edited = model.shapes_.edit("age", smooth=0.2, clip=(-1.0, None)).edit("job", replace={"baker": 0.0})
+    assert edited.edits == (
+        "age: smoothed over 0.2 of its range, clipped to -1 to inf",
+        "job: replaced",
+    )
+    again = model.with_shapes(edited.centred())
+    kernline.save(again, tmp_path / "m.kern")
+    for loaded in (kernline.load(tmp_path / "m.kern"), pickle.loads(pickle.dumps(again))):
+        assert loaded.shapes_.edits == edited.edits
+        assert_array_equal(loaded.decision_function(table[0]), again.decision_function(table[0]))
+    assert model.shapes_.edits == ()
+
+
+@pytest.mark.parametrize("name", ["hats", "feature-map", "hik"])
+def test_edited_models_are_exported(name, tmp_path):
+    onnxruntime = pytest.importorskip("onnxruntime")
+    X, y = load_digits(return_X_y=True)
+    model = fitted(name, X[:300], y[:300])
+    model = model.with_shapes(model.shapes_.edit(20, smooth=0.3, clip=(-0.1, 0.1)))
+    export.to_onnx(model, tmp_path / "m.onnx")
+    session = onnxruntime.InferenceSession(tmp_path / "m.onnx")
+    found = session.run(None, {session.get_inputs()[0].name: X[:300]})
+    assert_allclose(found[1], model.decision_function(X[:300]), atol=1e-4)
+    for write, file in ((export.to_c, "m.h"), (export.to_json, "m.json"), (export.to_csv, "m.csv")):
+        write(model, tmp_path / file)
+
+
+def test_batches_go_on_from_the_edited_curves(table):
+    X, y = table
+    model = AdditiveSVC("intersection", scale="rank", loss="hinge", C=1.0).partial_fit(X, y, classes=["no", "yes"])
+    edited = model.with_shapes(model.shapes_.edit("age", replace=0.0))
+    edited.partial_fit(X[:1], y[:1])
+    assert np.abs(contributions(edited.shapes_, X, 0)).max() < 0.5 * np.abs(contributions(model.shapes_, X, 0)).max()
+
+
+def test_regressions():
+    X, y = load_digits(return_X_y=True)
+    model = AdditiveSVR("chi2").fit(X[:200], y[:200])
+    edited = model.with_shapes(model.shapes_.edit(20, replace=0.0))
+    assert_allclose(edited.predict(X[:200]), edited.shapes_.explain(X[:200]).decision()[:, 0], atol=1e-5)
+
+
+@pytest.mark.parametrize("name", WITH_CODES)
+def test_a_weight_for_each_code_changes_no_score(name, table):
+    X, y = table
+    model = fitted(name, X, y, scale="minmax")
+    same = model.with_shapes(with_points(model.shapes_))
+    assert_allclose(scores(same, X), scores(model, X), atol=1e-5)
+
+
+def test_smoothing_keeps_straight_lines():
+    u = np.sort(np.random.default_rng(0).random(20))
+    line, weight = 3.0 * u - 1.0, np.random.default_rng(1).random(20) + 0.1
+    assert_allclose(smoothed(u, line, weight, 0.5), line, atol=1e-9)
+    even = np.linspace(0.0, 1.0, 20)
+    rough = even + 0.1 * np.random.default_rng(2).standard_normal(20)
+    bends = [np.abs(np.diff(smoothed(even, rough, weight, length), 2)).sum() for length in (0.05, 0.2, 0.8)]
+    assert bends[0] > bends[1] > bends[2]
+
+
+@pytest.mark.parametrize(
+    ("function", "change", "message"),
+    [
+        ("age", {}, "nothing to do"),
+        ("age", {"smooth": 0.0}, r"smooth must be a share of the range, in \(0, 1\]; got 0.0"),
+        ("age", {"monotone": "up"}, "monotone must be 'increasing' or 'decreasing'; got 'up'"),
+        ("age", {"clip": (1.0, -1.0)}, r"clip must be \(low, high\)"),
+        ("age", {"replace": ([2.0, 1.0], [0.0, 0.0])}, "with x that increases"),
+        ("age", {"replace": {"red": 1.0}}, "replace by names is for categories"),
+        ("age", {"replace": np.nan}, "finite numbers of shape"),
+        ("colour", {"smooth": 0.1}, "smooth does not apply to a category"),
+        ("colour", {"monotone": "increasing"}, "monotone does not apply to a category"),
+        ("colour", {"replace": {"violet": 1.0}}, "'colour' has no level 'violet'. There are: blue, green, red"),
+        ("colour", {"replace": ([0.0], [1.0])}, "must be a number, or a dict"),
+        (4, {"smooth": 0.1}, "smooth does not apply to a pair"),
+        (4, {"replace": {"red": 1.0}}, "replace of a pair must be a number, or an array of shape"),
+        (4, {"replace": np.zeros((2, 2))}, "finite numbers of shape"),
+        ("agee", {"smooth": 0.1}, "edit: no feature 'agee'. Did you mean 'age'"),
+    ],
+)
+def test_what_is_refused(model, function, change, message):
+    with pytest.raises(ValueError, match=message):
+        model.shapes_.edit(function, **change)
+
+
+def test_shapes_of_other_models_are_refused(model):
+    with pytest.raises(ValueError, match="with_shapes: the functions must be those of a model of 4 features with 1"):
+        model.with_shapes(fitted("hats", *load_digits(return_X_y=True)).shapes_)
