@@ -63,7 +63,7 @@ def page_of(labels, title="title"):
     parts = {
         "scores": sections.score_section(classification_scores(one), class_scores(one)),
         "confusion": sections.confusion_section(one),
-        "wrong": sections.wrong_section(one, [0, 1], {0: 0}),
+        "wrong": sections.wrong_section(one, {0: [(labels[0], 1.5)], 1: []}, {0: 0}),
         "facts": sections.fact_section([("Data", [(label, label) for label in labels])]),
     }
     return Page(title, parts, {"curves": diagnostics.class_curves(one), "classes": list(labels)})

@@ -13,6 +13,8 @@ import scipy.sparse as sp
 import kernline
 from kernline.report import listing as listing_module
 from kernline.report import writing
+from kernline.report.outcome import classified
+from kernline.report.rows import reasons, worst_rows
 
 from .models import digits, landmark_models, regression, table_model, words
 
@@ -172,3 +174,15 @@ def test_unknown_labels_are_counted(tmp_path):
     kernline.report(model, X_test, y_test, tmp_path / "report.html")
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert f"{(y_test >= 5).sum():,}" in text.partition("Rows with a label that the model does not know")[2][:80]
+
+
+def test_reasons_are_the_largest_differences_between_two_scores():
+    X, y, X_test, y_test = digits()
+    model = kernline.AdditiveSVC(random_state=0).fit(X, y)
+    outcome = classified(model, X_test, y_test)
+    row = worst_rows(outcome)[0]
+    parts = model.shapes_.explain(X_test[[row]])
+    push = parts.row(0, outcome.found[row]) - parts.row(0, outcome.true[row])
+    found = reasons(model.shapes_, X_test, outcome, row)
+    assert [int(name) for name, _ in found] == np.argsort(-push, kind="stable")[:3].tolist()
+    np.testing.assert_allclose([value for _, value in found], np.sort(push)[::-1][:3])

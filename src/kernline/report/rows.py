@@ -8,11 +8,13 @@ import numpy as np
 
 from ..array_types import Array, Indices, Matrix, is_sparse
 from ..shapes import ShapeFunctions
+from ..shapes.contributions import explain
 from .embedding import packed
 from .listing import Listing
 from .outcome import Classified, Outcome
 
 N_WRONG, _N_OTHERS = 10, 10
+_N_REASONS = 3
 # Values of all rows of the page together.
 _MOST_VALUES = 20_000
 
@@ -43,6 +45,26 @@ def worst_rows(outcome: Outcome) -> list[int]:
         wrong, size = np.arange(outcome.n_rows), error.max(axis=1)
     order = np.argsort(-np.nan_to_num(size, nan=-np.inf), kind="stable")
     return [int(row) for row in wrong[order[:N_WRONG]]]
+
+
+def reasons(shapes: ShapeFunctions, matrix: Matrix, outcome: Outcome, row: int) -> list[tuple[str, float]]:
+    """The functions that pushed a row most towards its wrong label, or in the direction of its error, and how far.
+
+    Of several classes, that is what they add to the score of the predicted class above that of the true one.
+    """
+    parts = explain(shapes, matrix[row : row + 1], 1)
+    if not isinstance(outcome, Classified):
+        error = (outcome.found - outcome.true)[row]
+        output = int(np.abs(error).argmax())
+        push = parts.row(0, output) * np.sign(error[output])
+    elif shapes.n_problems == 1:
+        push = parts.row(0) * (1.0 if outcome.found[row] else -1.0)
+    else:
+        push = parts.row(0, int(outcome.found[row]))
+        if outcome.true[row] < outcome.n_classes:
+            push = push - parts.row(0, int(outcome.true[row]))
+    order = np.argsort(-push, kind="stable")[:_N_REASONS]
+    return [(shapes.name_of(int(k)), float(push[k])) for k in order if push[k] > 0.0]
 
 
 def label_of(outcome: Outcome, row: int) -> str:

@@ -137,17 +137,19 @@ def _figures(charts: Sequence[tuple[str, str]]) -> Markup:
     return Markup(f'<div class="figures">{shown}</div>')
 
 
-def wrong_section(outcome: Outcome, wrong: Sequence[int], places: Mapping[int, int]) -> Markup:
-    """The rows with the largest errors; `places` are their numbers under "What if"."""
+def wrong_section(
+    outcome: Outcome, wrong: Mapping[int, Sequence[tuple[str, float]]], places: Mapping[int, int]
+) -> Markup:
+    """The rows with the largest errors and what pushed them there; `places` are their numbers under "What if"."""
     rows: list[list[object]] = []
-    for row in wrong:
+    for row, reasons in wrong.items():
         link: object = "–"
         if row in places:
             link = Markup(
                 f'<button type="button" data-row="{places[row]}">What if'
                 f'<span class="hidden"> row {row + 1}</span></button>'
             )
-        rows.append([f"Row {row + 1}", *_error(outcome, row), *([link] if places else [])])
+        rows.append([f"Row {row + 1}", *_error(outcome, row), *([link, _pushed(reasons)] if places else [])])
     if isinstance(outcome, Classified):
         head, rule = (
             ["Row", "True class", "Predicted", "Margin"],
@@ -163,8 +165,14 @@ def wrong_section(outcome: Outcome, wrong: Sequence[int], places: Mapping[int, i
         )
     if not rows:
         return section("wrong", "Most wrong rows", paragraph("No row has a wrong label."))
-    shown = table("Most wrong rows", [*head, *(["Try"] if places else [])], rows, shows_caption=False)
+    shown = table(
+        "Most wrong rows", [*head, *(["Try", "Pushed there most by"] if places else [])], rows, shows_caption=False
+    )
     return section("wrong", "Most wrong rows", paragraph(rule), shown)
+
+
+def _pushed(reasons: Sequence[tuple[str, float]]) -> Markup:
+    return Markup(", ".join(f"{named(name)} {number(push)}" for name, push in reasons) or "–")
 
 
 def _error(outcome: Outcome, row: int) -> list[object]:

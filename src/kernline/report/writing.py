@@ -22,7 +22,7 @@ from .functions import described_functions
 from .listing import DRAWN_POINTS, Listing, listing
 from .outcome import Classified, Classifier, Outcome, Predictor, classified, is_classifier, measured
 from .page import Bokeh, Page, bokeh_scripts, features_section, own_script, what_if_section
-from .rows import chosen_rows, described_rows, used_columns, used_functions, worst_rows
+from .rows import chosen_rows, described_rows, reasons, used_columns, used_functions, worst_rows
 from .scores import class_scores, classification_scores, regression_scores
 
 if TYPE_CHECKING:
@@ -130,7 +130,10 @@ def _page(model: Predictor, X: MatrixLike, outcome: Outcome, bokeh: Bokeh, title
     if additive is not None:
         spent = len(json_text(data)) + sum(map(len, parts.values())) + sum(map(len, bokeh.scripts)) + len(own_script())
         places = _add_functions(additive, outcome, MOST_BYTES - _RESERVE - spent, data, parts)
-    parts["wrong"] = sections.wrong_section(outcome, worst_rows(outcome), places)
+    wrong = {
+        row: reasons(additive.shapes, additive.matrix, outcome, row) if additive else [] for row in worst_rows(outcome)
+    }
+    parts["wrong"] = sections.wrong_section(outcome, wrong, places)
     parts["training"] = _training(final, problems, cast("list[dict[str, object]]", data["convergence"]))
     shapes = additive.shapes if additive else None
     groups = [
