@@ -83,7 +83,7 @@ def test_a_class_alone():
     change = scores(model.with_shapes(edited), X) - scores(model, X)
     assert np.flatnonzero(np.abs(change).max(axis=0) > 1e-5).tolist() == [3]
     assert edited.edits == ("20 of 3: replaced by 0",)
-    with pytest.raises(IndexError, match="no problem 10. There are 10, 0 to 9"):
+    with pytest.raises(IndexError, match=r"no problem 10\. There are 10, 0 to 9"):
         model.shapes_.edit(20, replace=0.0, problem=10)
 
 

@@ -15,7 +15,7 @@ from .. import _core, validation
 from ..array_types import Array, Labels, Matrix, MatrixLike
 from ..class_signs import ClassWeight, costs
 from ..landmarks.pairwise import PairKernel, svc_gamma
-from ..landmarks.scaling import SCALES, Scaling, scaled_like, scaling_for, unscaled
+from ..landmarks.scaling import SCALES, Scaling, scaled_like, scaling_for, unscaled, unscaled_like
 from ..randomness import RandomState, random_of, seed_from
 from ..sklearn_compat import Constraints, Interval, StrOptions, fit_context
 from ..solvers.budgeted_sgd import BudgetedModel, BudgetedSGD, PassReport, values_of
@@ -80,6 +80,7 @@ class BudgetedSVC(OneAgainstRest[Matrix]):
     ----------
     classes_ : the labels.
     support_vectors_ : float32 array (n, n_features), those of all binary problems one after another, scaled as X was.
+    landmarks_ : the same in the units of X.
     n_support_ : how many of them each problem has.
     dual_coef_ : their coefficients α_b.
     intercept_ : one per problem.
@@ -296,6 +297,12 @@ class BudgetedSVC(OneAgainstRest[Matrix]):
         self.intercept_ = np.array([model.intercept for model in models])
         # What partial_fit goes on from, as plain arrays; the vectors are those above.
         self._last = [asdict(replace(model, vectors=np.empty((0, 0), np.float32))) for model in models]
+
+    @property
+    def landmarks_(self) -> Array:
+        """The support vectors in the units of the X that was passed to `fit`."""
+        check_is_fitted(self, "intercept_")
+        return np.asarray(unscaled_like(self, self.support_vectors_))
 
     def _models(self) -> list[BudgetedModel]:
         """The models as `_keep` was given them."""

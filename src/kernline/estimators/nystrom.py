@@ -16,7 +16,7 @@ from ..class_signs import ClassWeight, costs
 from ..landmarks import pairwise
 from ..landmarks import selection as basis_of
 from ..landmarks.nystrom_map import LandmarkMap, values
-from ..landmarks.scaling import SCALES, scaled_like, scaling_for
+from ..landmarks.scaling import SCALES, scaled_like, scaling_for, unscaled_like
 from ..landmarks.settings import LandmarkSettings
 from ..randomness import RandomState, random_of, seed_from
 from ..sklearn_compat import Constraints, Interval, StrOptions, Tags, fit_context
@@ -96,6 +96,7 @@ class NystromSVC(OneAgainstRest[Matrix]):
     ----------
     classes_ : the labels.
     basis_ : the landmarks used, (n_landmarks, n_features), scaled as X was.
+    landmarks_ : the same in the units of X.
     dual_coef_ : the a_l, (n_problems, n_landmarks).
     intercept_ : one per problem.
     gamma_ : the number used.
@@ -303,6 +304,11 @@ class NystromSVC(OneAgainstRest[Matrix]):
         """The landmarks used."""
         check_is_fitted(self)
         return self._points.X
+
+    @property
+    def landmarks_(self) -> Matrix:
+        """The landmarks used, in the units of the X that was passed to `fit`."""
+        return unscaled_like(self, self.basis_)
 
     def _check_new(self, X: MatrixLike) -> Matrix:
         check_is_fitted(self)

@@ -65,6 +65,15 @@ class Scaling:
             out[rows] = (clipped - self.center) * self.factor
         return out
 
+    def inverse(self, X: Matrix) -> Matrix:
+        """Scaled points in the units of the input; without a scaling, X itself. Constant columns have their mean."""
+        if self.name is None:
+            return X
+        unit = np.divide(1.0, self.factor, out=np.zeros_like(self.factor), where=self.factor > 0.0)
+        if is_sparse(X):
+            return sp.csr_array((X.data * unit[X.indices], X.indices, X.indptr), shape=X.shape)
+        return X * unit + self.center
+
     def _stored(self, X: CSRMatrix, dtype: Precision) -> Values:
         """The values of a CSR matrix, scaled."""
         columns = X.indices
@@ -81,6 +90,12 @@ def scaled_like(model: object, X: Matrix) -> Matrix:
     """X scaled as the training rows of a model; models of files before format 1.2 have scaled nothing."""
     scaling: Scaling | None = getattr(model, "scale_", None)
     return X if scaling is None else scaling.transform(X)
+
+
+def unscaled_like(model: object, X: Matrix) -> Matrix:
+    """Points of a model, which are scaled as its training rows, in the units of these rows."""
+    scaling: Scaling | None = getattr(model, "scale_", None)
+    return X if scaling is None else scaling.inverse(X)
 
 
 def scaling_for(
