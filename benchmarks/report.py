@@ -1,6 +1,6 @@
 """Bars of the HTML report: seconds to write it, its size, and how fast the page is in a browser.
 
-    python -m benchmarks.report
+    python -m benchmarks.report     or, with the bars of explanations, python -m benchmarks.explain
 
 Needs the data folder (KERNLINE_DATA) for MNIST and adult. The browser is a Chromium of the system, driven by
 playwright; without one, what it would measure is left out.
@@ -157,11 +157,11 @@ def bars() -> Iterator[Limit]:
             yield from measurement(opened)
 
 
-def main() -> None:
+def print_bars() -> None:
     """Print the table."""
     print(machine())
     print(table(HEADER, [limit.row() for limit in bars()]))
 
 
 if __name__ == "__main__":
-    main()
+    print_bars()
