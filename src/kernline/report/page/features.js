@@ -16,10 +16,10 @@ function nameElement(text) {
   return newElement("bdi", {}, text);
 }
 
-function newSparkline(path) {
+function newSparkline(path, isBars) {
   const svg = document.createElementNS("http://www.w3.org/2000/svg", "svg");
   svg.setAttribute("viewBox", "0 0 100 28");
-  svg.setAttribute("class", "sparkline");
+  svg.setAttribute("class", isBars ? "sparkline bars" : "sparkline");
   svg.setAttribute("aria-hidden", "true");
   if (path) {
     const line = document.createElementNS("http://www.w3.org/2000/svg", "path");
@@ -132,7 +132,7 @@ class FeatureList {
       newElement("td", { class: "number" }, this.model.isColumn(place) ? String(this.model.numbers[place]) : "pair"),
       newElement("th", { scope: "row" }, button),
       newElement("td", { class: "with-bar" }, value, newElement("span", { class: "track" }, bar)),
-      newElement("td", {}, newSparkline(sparkline(this.model, place))),
+      newElement("td", {}, newSparkline(sparkline(this.model, place), this.model.kind(place) === "category")),
     );
   }
 
