@@ -40,31 +40,17 @@ void decision(const Rows& rows, const Table& table, Matrix<const float> weights,
   });
 }
 
-// What each function adds to f, of encoded rows.
+// What each cell adds to f, (n_cells, n_problems).
 void contributions(const Rows& rows, const Table& table, Matrix<const float> weights, Vector<const double> intercepts,
-                   Vector<const std::int32_t> functions, Cube<float> out, int n_threads) {
+                   Matrix<float> out, int n_threads) {
   const RowsView& view = rows.view();
   table.check(rows);
   const WeightsView all = weights_view(weights, intercepts, view.n_features * table.view().width);
-  check_functions(functions, view.n_features, out, view.n_rows, all.n_problems);
-  const ContributionsView to{functions.data(), static_cast<std::int64_t>(out.shape(1)), 0, out.data()};
+  const std::int64_t n_cells = view.row_start ? view.row_start[view.n_rows] : view.n_rows * view.n_features;
+  require(std::cmp_equal(out.shape(0), n_cells) && std::cmp_equal(out.shape(1), all.n_problems),
+          "one row of output per cell");
   parallel_for(n_threads, view.n_rows, [&](std::int64_t begin, std::int64_t end) {
-    loops().contributions(view, table.view(), all, begin, end, to);
-  });
-}
-
-// What each cell adds to f, (n_problems, n_cells), of rows that store their cells one after another.
-void cell_contributions(const Rows& rows, const Table& table, Matrix<const float> weights,
-                        Vector<const double> intercepts, Matrix<float> out, int n_threads) {
-  const RowsView& view = rows.view();
-  table.check(rows);
-  const WeightsView all = weights_view(weights, intercepts, view.n_features * table.view().width);
-  require(view.row_start != nullptr, "cells one after another");
-  require(std::cmp_equal(out.shape(0), all.n_problems) && std::cmp_equal(out.shape(1), view.row_start[view.n_rows]),
-          "one column of output per cell");
-  const ContributionsView to{nullptr, 0, static_cast<std::int64_t>(out.shape(1)), out.data()};
-  parallel_for(n_threads, view.n_rows, [&](std::int64_t begin, std::int64_t end) {
-    loops().contributions(view, table.view(), all, begin, end, to);
+    loops().contributions(view, table.view(), all, begin, end, out.data());
   });
 }
 
@@ -197,10 +183,8 @@ NB_MODULE(_core, m) {
 
   m.def("decision", decision, "rows"_a, "table"_a, exact("weights"), exact("intercepts"), exact("out"), "n_threads"_a,
         "first"_a = 0, Release());
-  m.def("contributions", contributions, "rows"_a, "table"_a, exact("weights"), exact("intercepts"), exact("functions"),
-        exact("out"), "n_threads"_a, Release());
-  m.def("cell_contributions", cell_contributions, "rows"_a, "table"_a, exact("weights"), exact("intercepts"),
-        exact("out"), "n_threads"_a, Release());
+  m.def("contributions", contributions, "rows"_a, "table"_a, exact("weights"), exact("intercepts"), exact("out"),
+        "n_threads"_a, Release());
   m.def("read_members", read_members, "rows"_a, "table"_a, exact("weights"), exact("members"), exact("out"),
         "n_threads"_a, Release());
   m.def("add_members", add_members, "rows"_a, "table"_a, exact("t"), exact("members"), exact("sums"), "n_threads"_a,

@@ -23,8 +23,6 @@ template <class T>
 using Vector = nb::ndarray<T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class T>
 using Matrix = nb::ndarray<T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
-template <class T>
-using Cube = nb::ndarray<T, nb::ndim<3>, nb::c_contig, nb::device::cpu>;
 
 // An argument that is taken as it is or not at all: nothing is copied on the way.
 constexpr auto exact = [](const char* name) { return nb::arg(name).noconvert(); };

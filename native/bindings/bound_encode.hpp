@@ -140,21 +140,6 @@ std::int64_t encode_sparse_values(const CodeMap& map, const Source& source, Vect
       });
 }
 
-// Calls read(rows, first) for blocks of rows that are encoded on the way.
-template <class Read>
-void read_codes(const CodeMap& map, const SourceView& rows, int n_threads, const Read& read) {
-  const bool bytes = map.grid().last_code < 256;
-  const bool narrow = map.n_columns() <= std::int64_t{1} << (bytes ? 24 : 16);
-  parallel_for(n_threads, rows.n_rows, [&](std::int64_t begin, std::int64_t end) {
-    const auto run = [&]<class Word, int code_bits>(RowKind kind) {
-      with_codes_of_rows<Word, code_bits>(rows, map.transform(), map.grid(), kind, begin, end, read);
-    };
-    if (!narrow) return run.template operator()<std::uint64_t, 16>(RowKind::packed64_code16);
-    if (bytes) return run.template operator()<std::uint32_t, 8>(RowKind::packed32_code8);
-    run.template operator()<std::uint32_t, 16>(RowKind::packed32_code16);
-  });
-}
-
 // f of every row of X and every problem, through codes that are never kept.
 inline void predict(const CodeMap& map, const Source& source, const Table& table, Matrix<const float> weights,
                     Vector<const double> intercepts, Matrix<double> out, int n_threads) {
@@ -164,33 +149,16 @@ inline void predict(const CodeMap& map, const Source& source, const Table& table
   const WeightsView view = weights_view(weights, intercepts, map.n_columns() * table.view().width);
   require(std::cmp_equal(out.shape(0), rows.n_rows) && std::cmp_equal(out.shape(1), view.n_problems),
           "one row of output a row");
-  read_codes(map, rows, n_threads, [&](const RowsView& block, std::int64_t first) {
-    loops().decision(block, table.view(), view, 0, block.n_rows, out.data() + first * view.n_problems);
-  });
-}
-
-inline void check_functions(const Vector<const std::int32_t>& functions, std::int64_t n_columns,
-                            const Cube<float>& out, std::int64_t n_rows, std::int64_t n_problems) {
-  require(std::cmp_equal(functions.size(), n_columns), "a function for each column");
-  require(std::cmp_equal(out.shape(0), n_rows) && std::cmp_equal(out.shape(2), n_problems), "one row of output a row");
-  for (std::size_t j = 0; j < functions.size(); ++j) {
-    require(functions(j) >= 0 && std::cmp_less(functions(j), out.shape(1)), "functions are numbered from 0");
-  }
-}
-
-// What each function adds to f, through codes that are never kept.
-inline void explain(const CodeMap& map, const Source& source, const Table& table, Matrix<const float> weights,
-                    Vector<const double> intercepts, Vector<const std::int32_t> functions, Cube<float> out,
-                    int n_threads) {
-  const SourceView& rows = source.view();
-  check_source(map, rows);
-  require(table.reads_codes_to(map.grid().last_code), "the table lacks a code that the encoder gives");
-  const WeightsView view = weights_view(weights, intercepts, map.n_columns() * table.view().width);
-  check_functions(functions, map.n_columns(), out, rows.n_rows, view.n_problems);
-  const auto n_functions = static_cast<std::int64_t>(out.shape(1));
-  read_codes(map, rows, n_threads, [&](const RowsView& block, std::int64_t first) {
-    float* data = out.data() + first * n_functions * view.n_problems;
-    loops().contributions(block, table.view(), view, 0, block.n_rows, {functions.data(), n_functions, 0, data});
+  const bool bytes = map.grid().last_code < 256;
+  const bool narrow = map.n_columns() <= std::int64_t{1} << (bytes ? 24 : 16);
+  parallel_for(n_threads, rows.n_rows, [&](std::int64_t begin, std::int64_t end) {
+    const auto run = [&]<class Word, int code_bits>(RowKind kind) {
+      predict_codes<Word, code_bits>(rows, map.transform(), map.grid(), kind, table.view(), view, begin, end,
+                                     out.data());
+    };
+    if (!narrow) return run.template operator()<std::uint64_t, 16>(RowKind::packed64_code16);
+    if (bytes) return run.template operator()<std::uint32_t, 8>(RowKind::packed32_code8);
+    run.template operator()<std::uint32_t, 16>(RowKind::packed32_code16);
   });
 }
 
@@ -227,8 +195,6 @@ inline void bind_encoding(nb::module_& m) {
       "source"_a, "n_threads"_a);
   m.def("predict", predict, "map"_a, "source"_a, "table"_a, exact("weights"), exact("intercepts"), exact("out"),
         "n_threads"_a, Release());
-  m.def("explain", explain, "map"_a, "source"_a, "table"_a, exact("weights"), exact("intercepts"), exact("functions"),
-        exact("out"), "n_threads"_a, Release());
 
   const auto bind_dense = [&]<class Cell>(Cell) {
     m.def("encode", encode_dense<Cell>, "map"_a, "source"_a, exact("out"), "n_threads"_a, Release());

@@ -1,4 +1,4 @@
-// Encoding and reading in one go: a few rows become packed words in a scratch that stays in cache, and are read at once.
+// Encoding and decision in one go: a few rows become packed words in a scratch that stays in cache, and are read at once.
 #pragma once
 
 #include <algorithm>
@@ -20,10 +20,10 @@ inline std::int64_t most_cells(const SourceView& source, std::int64_t begin, std
   return cells;
 }
 
-// Calls read(rows, first) for blocks of encoded rows, of which the first has the number `first`.
-template <class Word, int code_bits, class Read>
-void with_codes_of_rows(const SourceView& source, const TransformView& transform, const GridView& grid, RowKind kind,
-                        std::int64_t begin, std::int64_t end, Read&& read) {
+template <class Word, int code_bits>
+void predict_codes(const SourceView& source, const TransformView& transform, const GridView& grid, RowKind kind,
+                   const TableView& table, const WeightsView& weights, std::int64_t begin, std::int64_t end,
+                   double* out) {
   std::vector<Word> words;
   std::int64_t row_start[rows_a_block + 1] = {};
   for (std::int64_t block = begin; block < end; block += rows_a_block) {
@@ -32,7 +32,8 @@ void with_codes_of_rows(const SourceView& source, const TransformView& transform
     if (static_cast<std::int64_t>(words.size()) < capacity) words.resize(static_cast<std::size_t>(capacity));
     PackedSink<Word, code_bits> sink{{row_start + 1, 0, capacity}, words.data()};
     with_codes(grid, [&](auto to_code) { encode_rows(source, transform, to_code, sink, block, block + n); });
-    read(RowsView{kind, n, transform.n_columns, row_start, words.data(), nullptr, 0}, block);
+    const RowsView rows{kind, n, transform.n_columns, row_start, words.data(), nullptr, 0};
+    loops().decision(rows, table, weights, 0, n, out + block * weights.n_problems);
   }
 }
 

@@ -48,42 +48,20 @@ void weigh_term(const Term& term, int run_time_run, const WeightsView& weights, 
   *to = sum;
 }
 
-// `out` starts with row 0 of the view, and is zero where a row has no cell.
+// `out` is [cell][problem] for all cells of the view, row by row, and zero where a cell is.
 inline void contributions(const RowsView& view, const TableView& table, const WeightsView& weights, std::int64_t begin,
-                          std::int64_t end, const ContributionsView& out) {
+                          std::int64_t end, float* out) {
   with_reader(view, table, [&](const auto& rows, const auto& read) {
     using Table = std::decay_t<decltype(read)>;
-    const std::int64_t n_problems = weights.n_problems;
     TermList list;
-    // Calls place(k, column) for each cell that is not zero: where its products go.
-    const auto weigh_row = [&](const auto& row, const auto& place) {
-      for (std::int64_t k = 0; k < row.size(); ++k) {
-        const auto cell = row.cell(k);
-        if (is_zero(cell)) continue;
-        const std::int64_t column = row.column(k);
-        const Term term = list.one(read, cell, weights.data + column * read.width() * weights.stride, weights.stride);
-        weigh_term<run_of<Table>>(term, read.width(), weights, place(k, column));
-      }
-    };
-    if (out.functions) {
-      for (std::int64_t i = begin; i < end; ++i) {
-        float* base = out.data + i * out.n_functions * n_problems;
-        weigh_row(rows.row(i), [&](std::int64_t, std::int64_t column) {
-          return base + out.functions[column] * n_problems;
-        });
-      }
-      return;
-    }
-    Scratch<float> scratch;
     for (std::int64_t i = begin; i < end; ++i) {
       const auto row = rows.row(i);
-      const std::int64_t n = row.size();
-      float* products = scratch.room(n * n_problems);
-      std::memset(products, 0, static_cast<std::size_t>(n * n_problems) * sizeof(float));
-      weigh_row(row, [&](std::int64_t k, std::int64_t) { return products + k * n_problems; });
-      float* to = out.data + view.row_start[i];
-      for (std::int64_t p = 0; p < n_problems; ++p, to += out.n_cells) {
-        for (std::int64_t k = 0; k < n; ++k) to[k] = products[k * n_problems + p];
+      float* to = out + (view.row_start ? view.row_start[i] : i * view.n_features) * weights.n_problems;
+      for (std::int64_t k = 0; k < row.size(); ++k, to += weights.n_problems) {
+        const auto cell = row.cell(k);
+        if (is_zero(cell)) continue;
+        const float* own = weights.data + row.column(k) * read.width() * weights.stride;
+        weigh_term<run_of<Table>>(list.one(read, cell, own, weights.stride), read.width(), weights, to);
       }
     }
   });

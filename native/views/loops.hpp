@@ -27,7 +27,7 @@ struct Loops {
   void (*decision)(const RowsView&, const TableView&, const WeightsView&, std::int64_t begin, std::int64_t end,
                    double* out);
   void (*contributions)(const RowsView&, const TableView&, const WeightsView&, std::int64_t begin, std::int64_t end,
-                        const ContributionsView& out);
+                        float* out);
   void (*read_members)(const RowsView&, const TableView&, const float* weights, const std::int32_t* members,
                        std::int64_t n_members, double* out);
   void (*add_members)(const RowsView&, const TableView&, const double* t, const std::int32_t* members,

@@ -54,15 +54,6 @@ struct WeightsView {
   const double* intercepts;
 };
 
-// Where what each column adds to f goes. With `functions`, the number of a function for each column, `data` is
-// [row][function][problem]; without, [problem][cell], for rows that store their cells one after another.
-struct ContributionsView {
-  const std::int32_t* functions;
-  std::int64_t n_functions;
-  std::int64_t n_cells;
-  float* data;
-};
-
 // A method is a pair of tables: read f_j(u) = phi(u) . W_j, write W_j += step psi(u).
 struct MethodView {
   TableView read;

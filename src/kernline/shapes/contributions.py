@@ -1,4 +1,8 @@
-"""Contributions: what each function adds to the score of each row. With the intercept they sum to the score."""
+"""Contributions: what each function adds to the score of each row. With the intercept they sum to the score.
+
+They are computed and kept for the cells that are not zero, which are few in most wide data; `values` has them as plain
+arrays.
+"""
 
 from __future__ import annotations
 
@@ -9,12 +13,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
+from numpy.typing import NDArray
 
 from .. import _core
-from ..array_types import Array, Floats, Indices, Matrix, Numbers, is_sparse
+from ..array_types import Array, Floats, Indices, Matrix, is_sparse
+from ..caching import cached_property
+from ..encoding import EncodedData
 from ..encoding.terms import column_values
 from ..native import native_table
-from ..sources import row_blocks, sources
 from .training_facts import functions_of_columns
 
 if TYPE_CHECKING:
@@ -23,38 +29,83 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, eq=False)
 class Contributions:
-    """What each function adds to the scores of some rows.
+    """What each function adds to the scores of some rows; with the `intercepts`, they sum to the scores.
 
-    `values` is (n_rows, n_functions, n_problems), or, for a sparse X, one sparse array (n_rows, n_functions) per
-    problem. `names` are those of the functions. The sum over functions and the `intercepts` is the score.
+    `names` are those of the functions. The other fields are how it is stored: `cells`, (n_cells, n_problems), are the
+    contributions of cells of curves, those of row i from `row_start[i]` on, each of one of the `functions`; `of_pairs`
+    those of pairs, (n_rows, n_pairs, n_problems). `offsets` are subtracted from centred functions.
     """
 
-    values: Floats | list[sp.csr_array]
     intercepts: Array
     names: Sequence[str]
+    cells: Floats
+    row_start: Indices
+    functions: NDArray[np.int32]
+    of_pairs: Floats
+    offsets: Array | None
+    is_sparse: bool
 
     @property
     def n_rows(self) -> int:
         """Rows."""
-        return (self.values[0] if isinstance(self.values, list) else self.values).shape[0]
+        return self.row_start.size - 1
+
+    @property
+    def n_problems(self) -> int:
+        """Scores of a row."""
+        return self.intercepts.size
+
+    @cached_property
+    def values(self) -> Floats | list[sp.csr_array]:
+        """All contributions, (n_rows, n_functions, n_problems).
+
+        For a sparse X and functions that are not centred: one sparse array (n_rows, n_functions) for each problem.
+        """
+        if self.is_sparse and self.offsets is None:
+            return self._sparse()
+        n_curves = len(self.names) - self.of_pairs.shape[1]
+        out = np.zeros((self.n_rows, len(self.names), self.n_problems), dtype=np.float32)
+        rows = np.repeat(np.arange(self.n_rows), np.diff(self.row_start))
+        out[rows, self.functions] = self.cells
+        out[:, n_curves:] = self.of_pairs
+        if self.offsets is not None:
+            out -= self.offsets.astype(np.float32)
+        return out
+
+    def _sparse(self) -> list[sp.csr_array]:
+        """One array per problem; these share their column numbers."""
+        index_type = np.int32 if self.row_start[-1] <= np.iinfo(np.int32).max else np.int64
+        n_pairs = self.of_pairs.shape[1]
+        parts = (self.functions.astype(index_type, copy=False), self.row_start.astype(index_type))
+        shape = (self.n_rows, len(self.names) - n_pairs)
+        first = sp.csr_array((np.ascontiguousarray(self.cells[:, 0]), *parts), shape=shape)
+        found = [first]
+        for p in range(1, self.n_problems):
+            found.append(copy(first))  # the constructor would check the shared column numbers again
+            found[p].data = np.ascontiguousarray(self.cells[:, p])
+        if not n_pairs:
+            return found
+        tables = np.moveaxis(self.of_pairs, 2, 0)
+        return [sp.hstack([part, sp.csr_array(table)], format="csr") for part, table in zip(found, tables, strict=True)]
 
     def decision(self) -> Array:
         """The scores, (n_rows, n_problems)."""
-        if isinstance(self.values, list):
-            # A product adds in float64, as the sum of a sparse array does not.
-            ones = np.ones(len(self.names))
-            return np.column_stack([part @ ones for part in self.values]) + self.intercepts
-        return self.values.sum(axis=1, dtype=np.float64) + self.intercepts
+        sums = np.zeros((self.n_rows, self.n_problems))
+        filled = np.flatnonzero(np.diff(self.row_start))
+        if filled.size:
+            sums[filled] = np.add.reduceat(self.cells, self.row_start[filled], axis=0, dtype=np.float64)
+        sums += self.of_pairs.sum(axis=1, dtype=np.float64)
+        if self.offsets is not None:
+            sums -= self.offsets.sum(axis=0)
+        return sums + self.intercepts
 
     def row(self, i: int, problem: int = 0) -> Array:
         """What each function adds to one score of row i, (n_functions,)."""
-        if isinstance(self.values, list):
-            part = self.values[problem]
-            here = slice(part.indptr[i], part.indptr[i + 1])
-            found = np.zeros(part.shape[1])
-            found[part.indices[here]] = part.data[here]
-            return found
-        return self.values[i, :, problem].astype(np.float64)
+        here = slice(self.row_start[i], self.row_start[i + 1])
+        found = np.zeros(len(self.names))
+        found[self.functions[here]] = self.cells[here, problem]
+        found[found.size - self.of_pairs.shape[1] :] = self.of_pairs[i, :, problem]
+        return found if self.offsets is None else found - self.offsets[:, problem]
 
     def top(self, i: int, k: int = 10, problem: int = 0) -> list[int]:
         """The functions that move one score of row i most, in the order of their contributions' magnitude."""
@@ -64,60 +115,32 @@ class Contributions:
 
 def explain(shapes: ShapeFunctions, X: Matrix, n_threads: int) -> Contributions:
     """What each function adds to the scores of checked rows."""
-    names = shapes.function_names
-    if is_sparse(X) and shapes.offsets is None:
-        return Contributions(_sparse(shapes, X, n_threads), shapes.intercepts, names)
-    values = np.zeros((X.shape[0], len(names), shapes.n_problems), dtype=np.float32)
-    _fill(shapes, X, values, n_threads)
-    n_curves = len(shapes.encoder.functions)
-    for k, pair in enumerate(shapes.pairs, n_curves):
-        values[:, k] = pair.evaluate(column_values(X, pair.columns))
-    if shapes.offsets is not None:
-        values -= shapes.offsets.astype(np.float32)
-    return Contributions(values, shapes.intercepts, names)
-
-
-def _fill(shapes: ShapeFunctions, X: Matrix, values: Floats, n_threads: int) -> None:
-    """Add the curves, row by row as they are encoded if the core encodes all of them."""
-    encoder, table = shapes.encoder, native_table(shapes.table)
-    weights, intercepts = shapes.native_weights
-    functions = functions_of_columns(encoder).astype(np.int32)
-    if encoder.is_native:
-        for rows, source in sources(X):
-            _core.explain(encoder.native, source, table, weights, intercepts, functions, values[rows], n_threads)
-        return
-    for rows in row_blocks(X):
-        data = encoder.transform(X[rows], write=False, n_threads=n_threads)
-        _core.contributions(data.native, table, weights, intercepts, functions, values[rows], n_threads)
-
-
-def _sparse(shapes: ShapeFunctions, X: Matrix, n_threads: int) -> list[sp.csr_array]:
-    """The contributions of the stored cells, which share their columns among the problems."""
     encoder = shapes.encoder
-    data = encoder.transform(X, write=False, n_threads=n_threads).as_sparse()
-    row_start, columns, cells = data.entries()
-    values = np.zeros((shapes.n_problems, len(cells)), dtype=np.float32)
-    _core.cell_contributions(data.native, native_table(shapes.table), *shapes.native_weights, values, n_threads)
-    functions = functions_of_columns(encoder)[columns] if encoder.terms else columns
-    shape = (X.shape[0], len(encoder.functions))
-    indices, row_start = _narrow(functions, row_start)
-    first = sp.csr_array((values[0], indices, row_start), shape=shape)
-    found = [_with_values(first, one) for one in values]
-    if not shapes.pairs:
-        return found
-    of_pairs = np.stack([pair.evaluate(column_values(X, pair.columns)) for pair in shapes.pairs], axis=1)
-    joined = zip(found, np.moveaxis(of_pairs.astype(np.float32), 2, 0), strict=True)
-    return [sp.hstack([part, sp.csr_array(table)], format="csr") for part, table in joined]
+    data = encoder.transform(X, write=False, n_threads=n_threads)
+    data = data.as_sparse() if encoder.terms else data
+    row_start, columns = _cells_of(data)
+    cells = np.zeros((columns.size, shapes.n_problems), dtype=np.float32)
+    _core.contributions(data.native, native_table(shapes.table), *shapes.native_weights, cells, n_threads)
+    of_pairs = np.empty((X.shape[0], len(shapes.pairs), shapes.n_problems), dtype=np.float32)
+    for k, pair in enumerate(shapes.pairs):
+        of_pairs[:, k] = pair.evaluate(column_values(X, pair.columns))
+    return Contributions(
+        intercepts=shapes.intercepts,
+        names=shapes.function_names,
+        cells=cells,
+        row_start=row_start,
+        functions=functions_of_columns(encoder).astype(np.int32)[columns] if encoder.terms else columns,
+        of_pairs=of_pairs,
+        offsets=shapes.offsets,
+        is_sparse=is_sparse(X),
+    )
 
 
-def _narrow(indices: Numbers, row_start: Indices) -> tuple[Numbers, Numbers]:
-    """Column numbers and offsets of 32 bits, as SciPy prefers, if they fit."""
-    index_type = np.int32 if row_start[-1] <= np.iinfo(np.int32).max else np.int64
-    return indices.astype(index_type, copy=False), row_start.astype(index_type, copy=False)
-
-
-def _with_values(matrix: sp.csr_array, values: Floats) -> sp.csr_array:
-    """The same cells with other values; the constructor would check the shared column numbers again."""
-    other = copy(matrix)
-    other.data = values
-    return other
+def _cells_of(data: EncodedData) -> tuple[Indices, NDArray[np.int32]]:
+    """Where the stored cells of each row begin, and their columns."""
+    if data.row_start is None:
+        row_start = np.arange(data.n_rows + 1) * data.n_columns
+        return row_start, np.tile(np.arange(data.n_columns, dtype=np.int32), data.n_rows)
+    if data.columns is not None:
+        return data.row_start, data.columns.astype(np.int32, copy=False)
+    return data.row_start, (data.cells >> data.cells.dtype.type(data.code_bits)).astype(np.int32)
