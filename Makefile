@@ -9,7 +9,7 @@ SOURCES := $(wildcard native/*/*.hpp native/*/*.cpp) CMakeLists.txt pyproject.to
 .PHONY: help install demo test test-hard lint format stubs bench docs sanitize fuzz fuzz-svmlight fuzz-models fuzz-tables clean
 
 help:
-	@echo "make demo      train on real and generated data and print a table"
+	@echo "make demo      train on real and generated data, print a table and write a report"
 	@echo "make test      run the linters and the tests"
 	@echo "make test-hard run every command 200 times and the tests under hostile conditions; HARD_ROUNDS=n repeats"
 	@echo "make lint      run the linters only"

@@ -16,6 +16,7 @@ import scipy.sparse as sp
 import kernline
 from kernline import datasets
 
+from . import report
 from .measure import interleave
 
 APPROXIMATIONS = [
@@ -77,6 +78,7 @@ def main() -> None:
     train, test = (X_train[:_TRAINING_ROWS], data.y_train[:_TRAINING_ROWS]), X_test[:_ROWS]
     for line in [*sums(train, test[:1000]), *times(train, test, rounds)]:
         print(line)
+    report.print_bars()
     print(f"{time.perf_counter() - begin:.0f} s in all")
 
 

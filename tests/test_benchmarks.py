@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from sklearn.datasets import dump_svmlight_file, load_digits
 
-from benchmarks import command_line
+from benchmarks import command_line, report
 from benchmarks.tabular import __main__ as tabular
 from benchmarks.tabular import bars, cache, contestants, data, generated
 from benchmarks.tabular.measures import BINS, Result, calibration_error
@@ -180,3 +180,14 @@ def test_ten_million_rows_in_small(capsys):
     printed = capsys.readouterr().out
     assert "2,000 × 50, 5 of them categories" in printed
     assert "kernline: " in printed
+
+
+def test_bars_of_reports_without_a_browser(monkeypatch, capsys):
+    X, y = load_digits(return_X_y=True)
+    model = report.AdditiveSVC(random_state=0).fit(X[:300], y[:300])
+    monkeypatch.setattr(report, "missing", lambda: "no browser")
+    with report.pages() as opened:
+        limits = list(report._written("digits", model, X[300:400], y[300:400], 1e9, opened))
+    assert "The page is not measured: no browser." in capsys.readouterr().out
+    assert [limit.row()[2:] for limit in limits] == [["≤ 1e+09 s", "yes"], ["≤ 5 MB", "yes"]]
+    assert report.Limit("x", 2.0, 1.0, "s").row()[-1] == "NO"

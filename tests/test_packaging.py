@@ -43,8 +43,9 @@ def test_what_tests_import_is_in_the_source_distribution(shipped):
 def test_what_a_build_needs_is_in_the_source_distribution(shipped):
     for name in ("LICENSE", "README.md", "CMakeLists.txt", "pyproject.toml", "Makefile", "src/kernline/py.typed"):
         assert (shipped / name).is_file(), name
-    native = {path.name for path in (ROOT / "native").iterdir()}
-    assert {path.name for path in (shipped / "native").iterdir()} == native
+    for folder in ("native", "src/kernline/report/page"):
+        names = {path.name for path in (ROOT / folder).iterdir()}
+        assert {path.name for path in (shipped / folder).iterdir()} == names
 
 
 PROGRAM = """

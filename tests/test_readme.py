@@ -11,8 +11,8 @@ import pytest
 
 README = (Path(__file__).parents[1] / "README.md").read_text(encoding="utf-8")
 needs_all = pytest.mark.skipif(
-    any(find_spec(name) is None for name in ("typer", "pyarrow", "onnx", "matplotlib", "pandas")),
-    reason="needs kernline[cli,io,onnx,plot] and pandas",
+    any(find_spec(name) is None for name in ("typer", "pyarrow", "onnx", "bokeh", "matplotlib", "pandas")),
+    reason="needs kernline[cli,io,onnx,plot,report] and pandas",
 )
 
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .estimators.nystrom import NystromSVC
     from .feature_maps import NystromMap
     from .model_files.files import load, save
+    from .report.writing import report
     from .shapes import ShapeFunctions
 
 __version__ = "0.1.0"
@@ -36,14 +37,15 @@ __all__ = [
     "kernels",
     "load",
     "losses",
+    "report",
     "save",
     "solvers",
     "tables",
     "training",
 ]
 
-# Where a public name lives; one that is not here is a module. Loaded on first use, so that the command line starts
-# without NumPy and scikit-learn.
+# Where a public name lives; one that is not here is a module, and `report` one that can be called. Loaded on first use,
+# so that the command line starts without NumPy and scikit-learn.
 _HOMES = {
     "AdditiveSVC": "estimators.additive",
     "AdditiveSVCCV": "estimators.additive_cv",

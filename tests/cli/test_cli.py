@@ -18,7 +18,19 @@ from typer.testing import CliRunner
 import kernline
 from kernline.cli.app import app
 
-COMMANDS = ["train", "predict", "evaluate", "explain", "inspect", "cv", "convert", "export", "bench", "datasets"]
+COMMANDS = [
+    "train",
+    "predict",
+    "evaluate",
+    "explain",
+    "report",
+    "inspect",
+    "cv",
+    "convert",
+    "export",
+    "bench",
+    "datasets",
+]
 
 
 def run(*arguments, stdin=None):

@@ -69,8 +69,8 @@ class TestExplain:
         first = {part["feature"]: part["value"] for part in rows[0]["contributions"]}
         assert first["age"] is None  # missing
 
-    def test_text_is_for_people(self, table):
-        _, model = table
+    @pytest.mark.usefixtures("table")
+    def test_text_is_for_people(self):
         lines = explained("m.kern", "table.csv", "--top", 2).splitlines()
         assert lines[0].startswith("row 1: ")
         assert "(score of yes " in lines[0]

@@ -37,6 +37,7 @@ COMMANDS: dict[str, tuple[list[str], int]] = {
     "predict parquet": (["predict", "csv.kern", "iris.parquet", "-q", "-o", "OUT.txt"], 0),
     "evaluate svm": (["evaluate", "svm.kern", "iris.svm", "-q"], 0),
     "evaluate csv": (["evaluate", "csv.kern", "iris.csv", "-q", *TARGET], 0),
+    "report csv": (["report", "csv.kern", "iris.csv", "-q", "-o", "OUT.html"], 0),
     "inspect model": (["inspect", "csv.kern", "-q"], 0),
     "inspect svm": (["inspect", "iris.svm", "-q"], 0),
     "inspect csv": (["inspect", "iris.csv", "-q", *TARGET], 0),

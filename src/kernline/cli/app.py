@@ -16,6 +16,7 @@ from .inspection import convert, export, inspect
 from .named import app as named
 from .option_groups import expand_groups
 from .prediction import evaluate, predict
+from .reporting import report
 from .training import train
 
 app = typer.Typer(
@@ -26,7 +27,7 @@ app = typer.Typer(
     rich_markup_mode=None,  # importing rich would take longer than everything else in --help
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (train, predict, evaluate, explain, inspect, cv, convert, export, bench):
+for command in (train, predict, evaluate, explain, report, inspect, cv, convert, export, bench):
     app.command(cls=Habitual)(expand_groups(command))
 app.add_typer(named, name="datasets")
 
@@ -49,6 +50,7 @@ def about(
     kernline train -c 10 train.svm model.kern
     kernline evaluate model.kern test.svm
     kernline predict model.kern test.svm -o labels.txt
+    kernline report model.kern test.svm -o report.html
     kernline export model.kern model.onnx
 
     See kernline COMMAND --help for the options of a command, with examples.

@@ -133,11 +133,15 @@ def _in_blocks(model: Model, values: Callable[[Matrix], Array], X: Matrix) -> Ar
 
 def before_final_step(model: Model, X: Matrix) -> Matrix:
     """The rows that the last step of a pipeline receives."""
+    X = readable(model, X)
+    return model[:-1].transform(X) if _is_pipeline(model) and len(model.steps) > 1 else X
+
+
+def readable(model: Model, X: Matrix) -> Matrix:
+    """The rows, made dense if a step does not accept sparse ones."""
     from ..array_types import is_sparse
 
-    if is_sparse(X) and _needs_dense(model):
-        X = X.toarray()
-    return model[:-1].transform(X) if _is_pipeline(model) and len(model.steps) > 1 else X
+    return X.toarray() if is_sparse(X) and _needs_dense(model) else X
 
 
 def _steps(model: Model) -> list[Model]:

@@ -1,0 +1,136 @@
+"""What a model says of the rows of a report, beside the truth."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..array_types import Array, Indices, Labels, MatrixLike
+
+
+class Predictor(Protocol):
+    """A fitted estimator, or a pipeline that ends with one."""
+
+    def predict(self, X: MatrixLike) -> Labels:
+        """Labels, or numbers."""
+
+    def get_params(self, deep: bool = ...) -> dict[str, object]:
+        """The parameters by name."""
+
+
+class Classifier(Predictor, Protocol):
+    """A model that predicts labels."""
+
+    classes_: Labels
+
+    def decision_function(self, X: MatrixLike) -> Array:
+        """One score per class, or one in all for two classes."""
+
+
+@dataclass(frozen=True)
+class Classified:
+    """Labels by number: `names` has the classes of the model, then labels that only the data has.
+
+    `scores` has a column for each problem, `probabilities` one for each class, if the model has any.
+    """
+
+    names: list[str]
+    n_classes: int
+    true: Indices
+    found: Indices
+    scores: Array
+    probabilities: Array | None
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of the report."""
+        return self.true.size
+
+    @property
+    def right(self) -> Array:
+        """1 where the label was found, else 0."""
+        return (self.true == self.found).astype(np.float64)
+
+    @property
+    def class_scores(self) -> Array:
+        """A score of each class, (n_rows, n_classes); of two classes, those of the first are negative."""
+        return np.hstack([-self.scores, self.scores]) if self.scores.shape[1] == 1 else self.scores
+
+    @property
+    def margins(self) -> Array:
+        """By how much the score of the true class exceeds that of the best other one; NaN for unknown labels."""
+        scores = self.class_scores.copy()
+        known = np.flatnonzero(self.true < self.n_classes)
+        of_true = scores[known, self.true[known]]
+        scores[known, self.true[known]] = -np.inf
+        margins = np.full(self.n_rows, np.nan)
+        margins[known] = of_true - scores[known].max(axis=1)
+        return margins / 2.0 if self.scores.shape[1] == 1 else margins
+
+
+@dataclass(frozen=True)
+class Measured:
+    """True and predicted numbers, (n_rows, n_outputs)."""
+
+    true: Array
+    found: Array
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of the report."""
+        return len(self.true)
+
+
+Outcome = Classified | Measured
+
+
+def is_classifier(model: Predictor) -> bool:
+    """Whether the model predicts labels."""
+    return hasattr(model, "decision_function")
+
+
+def classified(model: Classifier, X: MatrixLike, y: ArrayLike | Sequence[object]) -> Classified:
+    """Scores and labels of all rows."""
+    true = np.asarray(y)
+    if true.ndim != 1:
+        raise ValueError(f"report: y must have one label per row; got an array of shape {true.shape}.")
+    classes, true = _comparable(np.asarray(model.classes_), true)
+    known = {label: k for k, label in enumerate(classes.tolist())}
+    distinct, inverse = np.unique(true, return_inverse=True)
+    others = [label for label in distinct.tolist() if label not in known]
+    number = known | {label: len(known) + k for k, label in enumerate(others)}
+    scores = np.asarray(model.decision_function(X), dtype=np.float64)
+    found = (scores > 0.0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)
+    return Classified(
+        names=[str(label) for label in [*model.classes_.tolist(), *others]],
+        n_classes=classes.size,
+        true=np.array([number[label] for label in distinct.tolist()], dtype=np.int64)[inverse],
+        found=found,
+        scores=scores.reshape(len(found), -1),
+        probabilities=np.asarray(model.predict_proba(X)) if hasattr(model, "predict_proba") else None,
+    )
+
+
+def measured(model: Predictor, X: MatrixLike, y: ArrayLike | Sequence[object]) -> Measured:
+    """Predictions of all rows."""
+    found = np.asarray(model.predict(X), dtype=np.float64)
+    try:
+        true = np.asarray(y, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError("report: y must have numbers, as the model is a regression; got labels.") from None
+    if true.reshape(len(true), -1).shape != found.reshape(len(found), -1).shape or not np.isfinite(true).all():
+        raise ValueError(
+            f"report: y must have a finite number for each prediction, in shape {found.shape}; got shape {true.shape}."
+        )
+    return Measured(true.reshape(len(true), -1), found.reshape(len(found), -1))
+
+
+def _comparable(classes: Labels, y: Labels) -> tuple[Labels, Labels]:
+    """Both as text if one is, because a number never equals text."""
+    if classes.dtype.kind in "OUS" or y.dtype.kind in "OUS":
+        return classes.astype(str), y.astype(str)
+    return classes, y

@@ -1,0 +1,271 @@
+"""Reports as people see them, in a headless Chromium. Skipped where there is none."""
+
+import re
+import shutil
+import subprocess
+import tarfile
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import kernline
+from kernline import AdditiveSVC
+
+from .browsing import opened
+from .models import regression, table_model, words
+from .test_embedding import HOSTILE
+
+
+def scores_of(model, X):
+    scores = model.decision_function(X) if hasattr(model, "decision_function") else model.predict(X)
+    return np.asarray(scores).reshape(len(scores), -1)
+
+
+def agree(found, expected):
+    """To 1e-6, of the larger of 1 and the score: the model's weights are float32."""
+    np.testing.assert_allclose(found, expected, rtol=1e-6, atol=1e-6)
+
+
+@pytest.fixture(scope="module")
+def table_report(tmp_path_factory):
+    """A model of numbers, categories, gaps and pairs, its rows, and its page."""
+    model, X, y = table_model()
+    path = tmp_path_factory.mktemp("table") / "report.html"
+    kernline.report(model, X, y, path)
+    return model, X, path
+
+
+def chosen_row(page):
+    label = page.evaluate("document.getElementById('row-choice').selectedOptions[0].textContent")
+    return int(re.match(r"Row (\d+):", label).group(1)) - 1
+
+
+def test_every_model_gives_its_own_decision_values(chromium, kinds, tmp_path):
+    path = tmp_path / "report.html"
+    for name, model, X, y in kinds:
+        kernline.report(model, X, y, path)
+        expected = scores_of(model, X)
+        with opened(chromium, path) as report:
+            report.page.locator("#feature-chart").scroll_into_view_if_needed()
+            for number in range(2):
+                report.page.select_option("#row-choice", str(number))
+                agree(report.scores(), expected[chosen_row(report.page)])
+            assert report.messages == [], name
+            assert report.outside() == [], name
+
+
+def moved(report, selector, value):
+    """Move a slider, or type a number."""
+    script = "(field, value) => { field.value = value; field.dispatchEvent(new Event('input', {bubbles: true})); }"
+    report.page.locator(selector).evaluate(script, str(value))
+    return float(report.page.locator(selector).input_value() or "nan")
+
+
+def add_control(report, name):
+    """Show the control of a feature, by the search."""
+    report.page.fill("#row-search", name)
+    report.page.locator("#row-found button").first.click()
+
+
+def test_changed_values_give_the_decision_of_the_model(chromium, table_report):
+    model, X, path = table_report
+    with opened(chromium, path) as report:
+        row = X.iloc[[chosen_row(report.page)]].copy()
+        for name, value in (("age", 33.25), ("balance", -7.5), ("income", 12345.678), ("balance", 1e9), ("age", -5)):
+            add_control(report, name)
+            slider = f'input[type="range"][aria-label="{name}"]'
+            row[name] = moved(report, slider, value)  # a slider stays within its range
+            agree(report.scores(), scores_of(model, row)[0])
+            field = f'input[aria-label="{name}, as a number"]'
+            row[name] = moved(report, field, value)
+            agree(report.scores(), scores_of(model, row)[0])
+        row["income"] = moved(report, 'input[aria-label="income, as a number"]', "")
+        assert np.isnan(row["income"].iloc[0])
+        agree(report.scores(), scores_of(model, row)[0])
+        for name, level in (("colour", "violet"), ("colour", "red"), ("grade", "3")):
+            add_control(report, name)
+            report.page.select_option(f'select[aria-label="{name}"]', label=level)
+            row[name] = level if name == "colour" else int(level)
+            agree(report.scores(), scores_of(model, row)[0])
+        report.page.select_option('select[aria-label="colour"]', label="(missing)")
+        row["colour"] = None
+        agree(report.scores(), scores_of(model, row)[0])
+        report.page.select_option('select[aria-label="colour"]', label="(another level)")
+        row["colour"] = "no such colour"
+        agree(report.scores(), scores_of(model, row)[0])
+        shown = report.page.inner_text("#row-decision")
+        assert f"{report.scores()[0]:.6f}" in shown
+        parts = report.page.locator("#row-parts .part").all_inner_texts()
+        rest = re.findall(r"[+−]?\d+\.\d+", report.page.inner_text("#row-others"))
+        total = sum(float(text.replace("−", "-")) for text in [*parts, *rest])
+        assert total == pytest.approx(report.scores()[0], abs=1e-4 * (len(parts) + 2))
+        report.page.click("#row-reset")
+        agree(report.scores(), scores_of(model, X)[chosen_row(report.page)])
+        assert report.messages == []
+
+
+def test_a_page_that_is_cut_to_size_still_gives_the_decision(chromium, tmp_path):
+    X, y = words(n_features=3000, n_classes=30)
+    model = AdditiveSVC(random_state=0, tol=0.1).fit(X, y)
+    path = tmp_path / "report.html"
+    kernline.report(model, X, y, path)
+    with opened(chromium, path) as report:
+        row = X[[chosen_row(report.page)]].toarray()
+        agree(report.scores(), scores_of(model, row)[0])
+        report.page.wait_for_selector("#row-parts input")
+        name = report.page.locator('#row-parts input[type="range"]').first.get_attribute("aria-label")
+        row[0, int(name)] = moved(report, f'#row-parts input[type="range"][aria-label="{name}"]', 1.7)
+        agree(report.scores(), scores_of(model, row)[0])
+        report.page.click('#feature-list th button[data-key="importance"]')  # the least important first
+        report.page.locator("#feature-list tbody button").first.click()
+        assert "rounded points" in report.page.inner_text("#feature-facts")
+        report.see_all()
+        assert report.page.locator("#feature-chart canvas").count() >= 1
+        assert report.messages == []
+
+
+def test_search_and_sort(chromium, table_report):
+    model, _, path = table_report
+    with opened(chromium, path) as report:
+        page = report.page
+        names = page.locator("#feature-list tbody th").all_inner_texts()
+        expected = [model.shapes_.name_of(k) for k in model.shapes_.top(model.shapes_.n_functions)]
+        assert names == expected
+        page.fill("#feature-search", "INCO")
+        found = page.locator("#feature-list tbody th").all_inner_texts()
+        assert found
+        assert all("income" in name for name in found)
+        page.click("#feature-list tbody button >> text=/^income$/")
+        assert page.inner_text("#feature-name") == "income"
+        page.fill("#feature-search", "no such name")
+        assert "No feature" in page.inner_text("#feature-count")
+        page.fill("#feature-search", "")
+        page.click('#feature-list th button[data-key="name"]')
+        assert page.locator('th[aria-sort="ascending"]').inner_text().startswith("Feature")
+        found = page.locator("#feature-list tbody th").all_inner_texts()
+        assert found == sorted(found)
+        assert report.messages == []
+
+
+def test_curves_in_the_table_are_those_of_the_model(chromium, table_report):
+    model, _, path = table_report
+    with opened(chromium, path) as report:
+        for name in ("age", "colour"):
+            report.page.fill("#feature-search", name)
+            report.page.click(f"#feature-list tbody button >> text=/^{name}$/")
+            cells = report.page.locator("#feature-table tbody tr").evaluate_all(
+                "rows => rows.map((row) => [...row.cells].map((cell) => cell.textContent.replace('−', '-')))"
+            )
+            values = [row[0] if name == "colour" else float(row[0]) for row in cells]
+            values = [None if value == "missing" else value for value in values]
+            found = [float(row[-1]) for row in cells]
+            np.testing.assert_allclose(found, model.shapes_.evaluate(name, values)[:, 0], rtol=1e-3, atol=2e-2)
+
+
+def test_the_keyboard_reaches_everything(chromium, table_report):
+    _, _, path = table_report
+    with opened(chromium, path) as report:
+        page = report.page
+        wanted = page.evaluate(
+            """() => [...document.querySelectorAll('a[href], button, input, select, summary, [tabindex="0"]')]
+            .filter((one) => !one.disabled && one.checkVisibility())
+            .map((one, i) => (one.dataset.wanted = String(i)))"""
+        )
+        reached = set()
+        for _ in range(len(wanted) + 5):
+            page.keyboard.press("Tab")
+            reached.add(page.evaluate("document.activeElement.dataset.wanted ?? null"))
+        assert set(wanted) <= reached
+        before = report.scores()
+        page.locator('#row-parts input[type="range"]').first.focus()
+        page.keyboard.press("Home")
+        page.keyboard.press("ArrowRight")
+        assert report.scores() != before
+        page.locator("#feature-list tbody button").nth(1).focus()
+        page.keyboard.press("Enter")
+        assert page.inner_text("#feature-name") == page.locator("#feature-list tbody button").nth(1).inner_text()
+
+
+@pytest.fixture(scope="session")
+def axe(tmp_path_factory):
+    """axe-core's script, from npm; skipped without it."""
+    if shutil.which("npm") is None:
+        pytest.skip("axe-core: npm is not installed")
+    folder = tmp_path_factory.mktemp("axe")
+    command = ["npm", "pack", "axe-core@4", "--silent", "--fetch-retries=0", "--fetch-timeout=10000"]
+    try:
+        subprocess.run(command, cwd=folder, check=True, capture_output=True, timeout=60)
+    except (subprocess.CalledProcessError, subprocess.TimeoutExpired):
+        pytest.skip("axe-core: npm could not download it")
+    with tarfile.open(next(folder.glob("axe-core-*.tgz"))) as archive:
+        return archive.extractfile("package/axe.min.js").read().decode()
+
+
+def test_axe_finds_no_serious_violation(chromium, axe, table_report, tmp_path):
+    model, X, y = regression()
+    kernline.report(model, X, y, tmp_path / "regression.html")
+    for path in (table_report[2], tmp_path / "regression.html"):
+        with opened(chromium, path) as report:
+            report.see_all()
+            for scheme in ("light", "dark"):
+                report.page.emulate_media(color_scheme=scheme)
+                report.page.evaluate(axe)  # evaluated by the debugger, which the page's policy does not bind
+                found = report.page.evaluate("axe.run().then((results) => results.violations)")
+                serious = [
+                    (one["id"], [node["html"] for node in one["nodes"]][:3])
+                    for one in found
+                    if one["impact"] in ("serious", "critical")
+                ]
+                assert serious == []
+
+
+@pytest.mark.parametrize("width", [400, 1400])
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_no_page_is_wider_than_its_window(chromium, table_report, tmp_path, width, scheme):
+    with opened(chromium, table_report[2]) as report:
+        page = report.page
+        page.set_viewport_size({"width": width, "height": 900})
+        page.emulate_media(color_scheme=scheme)
+        report.see_all()
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+        picture = tmp_path / f"{width}-{scheme}.png"
+        page.screenshot(path=picture, full_page=True)
+        assert picture.stat().st_size > 10_000
+        paper = page.evaluate("getComputedStyle(document.body).backgroundColor")
+        assert (paper == "rgb(255, 255, 255)") == (scheme == "light")
+        assert report.messages == []
+
+
+def test_printing_draws_every_chart(chromium, table_report):
+    with opened(chromium, table_report[2]) as report:
+        report.see_all()
+        report.page.emulate_media(media="print")
+        empty = "[...document.querySelectorAll('.chart')].filter((one) => !one.children.length).map((one) => one.id)"
+        assert report.page.evaluate(empty) == []
+        assert not report.page.locator("nav").is_visible()
+
+
+def test_hostile_names_do_nothing(chromium, tmp_path):
+    names = [name for name in HOSTILE if name.isascii() or "\ud83d" not in name]  # pandas refuses half characters
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame(rng.random((120, len(names))), columns=names)
+    X[names[0]] = rng.choice(HOSTILE[:6], len(X))
+    y = np.array(HOSTILE[:4], dtype=object)[rng.integers(4, size=len(X))]
+    model = AdditiveSVC(scale="rank", interactions=[(1, 2)], loss="log", random_state=0).fit(X, y)
+    path = tmp_path / "report.html"
+    kernline.report(model, X, y, path, title=HOSTILE[0], source=HOSTILE[1])
+    with opened(chromium, path) as report:
+        report.see_all()
+        page = report.page
+        for button in range(page.locator("#feature-list tbody button").count()):
+            page.locator("#feature-list tbody button").nth(button).click()
+            report.see_all()
+        page.hover("#importance-chart")
+        page.hover("#feature-chart")
+        page.fill("#feature-search", HOSTILE[0][:12])
+        assert page.inner_text("#feature-list tbody th >> nth=0") == HOSTILE[0]
+        assert page.title() == HOSTILE[0]
+        assert page.locator("img").count() == 0
+        assert report.messages == []
+        assert report.outside() == []

@@ -1,0 +1,188 @@
+"""Reports of every kind of model: what they contain, their size, and errors."""
+
+import json
+import re
+import subprocess
+import sys
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import kernline
+from kernline.report import listing as listing_module
+from kernline.report import writing
+from kernline.report.outcome import classified
+from kernline.report.rows import reasons, worst_rows
+
+from .models import digits, landmark_models, regression, table_model, words
+
+
+def data_of(path):
+    text = path.read_text(encoding="utf-8")
+    return json.loads(re.search(r'id="report-data">(.*?)</script>', text, flags=re.DOTALL).group(1))
+
+
+def sections_of(path):
+    return re.findall(r'<section id="([\w-]+)"', path.read_text(encoding="utf-8"))
+
+
+def test_every_kind_of_additive_model(tmp_path, kinds):
+    path = tmp_path / "report.html"
+    for name, model, X, y in kinds:
+        kernline.report(model, X, y, path)
+        found = sections_of(path)
+        assert {"summary", "scores", "features", "what-if", "wrong", "training", "facts"} <= set(found), name
+        assert ("confusion" in found) == hasattr(model, "decision_function"), name
+        assert path.stat().st_size < 5_000_000
+
+
+def test_landmark_models_have_scores_but_no_curves(tmp_path):
+    path = tmp_path / "report.html"
+    for model, X, y in landmark_models():
+        kernline.report(model, X, y, path)
+        found = sections_of(path)
+        assert {"summary", "scores", "confusion", "curves", "wrong", "training"} <= set(found)
+        assert not {"features", "what-if"} & set(found)
+        assert data_of(path)["convergence"]
+
+
+def test_the_page_says_what_was_measured(tmp_path):
+    model, X, y = table_model()
+    path = tmp_path / "report.html"
+    kernline.report(model, X, y, path, title="Title", source="rows.csv")
+    text = path.read_text(encoding="utf-8")
+    share = model.score(X, y)
+    assert f"{100 * share:.2f} %" in text
+    assert "Wilson" in text
+    assert "bootstrap" in text
+    assert "<title>Title</title>" in text
+    assert "rows.csv" in text
+    assert kernline.__version__ in text
+    assert f"{len(X):,}" in text
+    assert "size-note" not in text
+
+
+def test_a_regression_has_errors_in_place_of_labels(tmp_path):
+    model, X, y = regression()
+    path = tmp_path / "report.html"
+    kernline.report(model, X, y, path)
+    text = path.read_text(encoding="utf-8")
+    assert "R²" in text
+    assert f"{model.score(X, y):.4g}" in text
+    assert data_of(path)["task"] == "regression"
+
+
+def test_large_models_are_cut_to_size(tmp_path, monkeypatch):
+    X, y = words(n_features=3000, n_classes=30)
+    model = kernline.AdditiveSVC(random_state=0, tol=0.1).fit(X, y)
+    path = tmp_path / "report.html"
+    kernline.report(model, X, y, path)
+    whole = path.stat().st_size
+    assert "size-note" in path.read_text(encoding="utf-8")
+    assert whole < 5_000_000
+    monkeypatch.setattr(writing, "MOST_BYTES", whole - 1_000_000)
+    kernline.report(model, X, y, path)
+    assert path.stat().st_size < whole - 1_000_000
+    found = data_of(path)
+    assert found["functions"]["drawn"]["perFunction"] == 3
+    assert len(found["rows"]) >= 1
+
+
+def test_very_wide_models_list_the_most_important_features(tmp_path, monkeypatch):
+    monkeypatch.setattr(listing_module, "_MOST_LISTED", 100)
+    X, y = words()
+    model = kernline.AdditiveSVC(random_state=0).fit(X, y)
+    path = tmp_path / "report.html"
+    kernline.report(model, X, y, path)
+    assert "The list has 100 of 400 functions" in path.read_text(encoding="utf-8")
+
+
+def test_importance_of_models_without_facts_of_training():
+    model, _, _ = table_model()
+    shapes = replace(model.shapes_, training=None)
+    found = listing_module.importance_of(shapes)
+    assert found.measure == "range"
+    points = np.linspace(*shapes.encoder.number(2).points[0][[0, -1]], 1000)
+    assert found.values[2, 0] == pytest.approx(np.ptp(shapes.evaluate(2, points)), rel=0.05)
+    levels = np.append(shapes.evaluate(3, ["red", "green", "blue", "violet", None])[:, 0], 0.0)
+    assert found.values[3, 0] == pytest.approx(np.ptp(levels), rel=1e-5)
+    assert (found.values[5:] > 0.0).all()  # pairs
+
+
+def test_sparse_and_dense_rows_give_the_same_data(tmp_path):
+    X, y, X_test, y_test = digits()
+    model = kernline.AdditiveSVC(random_state=0).fit(X, y)
+    pages = []
+    for rows in (X_test, sp.csr_array(X_test)):
+        kernline.report(model, rows, y_test, tmp_path / "report.html")
+        pages.append(data_of(tmp_path / "report.html"))
+    assert pages[0]["rows"] == pages[1]["rows"]
+
+
+def test_it_can_be_called_before_and_after_its_modules_are_imported():
+    for first in ("", "import kernline.report.writing"):
+        program = f"import kernline\n{first}\nassert callable(kernline.report)\nassert kernline.report.report"
+        subprocess.run([sys.executable, "-c", program], check=True)
+
+
+def test_errors(tmp_path):
+    X, y, X_test, y_test = digits()
+    path = tmp_path / "report.html"
+    model = kernline.AdditiveSVC(random_state=0)
+    with pytest.raises(ValueError, match="not fitted"):
+        kernline.report(model, X_test, y_test, path)
+    model.fit(X, y)
+    with pytest.raises(ValueError, match="same number of rows"):
+        kernline.report(model, X_test, y_test[:-1], path)
+    with pytest.raises(ValueError, match="one label per row"):
+        kernline.report(model, X_test, np.column_stack([y_test, y_test]), path)
+    several = kernline.AdditiveSVC(random_state=0).fit(X, np.column_stack([y > 4, y % 2 == 0]).astype(int))
+    with pytest.raises(ValueError, match="one label per row; this one predicts several"):
+        kernline.report(several, X_test, y_test, path)
+    with pytest.raises(TypeError, match="got str"):
+        kernline.report("model.kern", X_test, y_test, path)
+    with pytest.raises(ValueError, match="got labels"):
+        kernline.report(kernline.AdditiveSVR(random_state=0).fit(X, y), X_test, ["a"] * len(y_test), path)
+    assert not path.exists()
+
+
+def test_bokeh_is_needed(tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "bokeh", None)
+    X, y, X_test, y_test = digits()
+    model = kernline.AdditiveSVC(random_state=0).fit(X, y)
+    with pytest.raises(ImportError, match=r"kernline\[report\]"):
+        kernline.report(model, X_test, y_test, tmp_path / "report.html")
+
+
+@pytest.mark.parametrize("rows", [[0], [0, 1], [3, 3, 3]])
+def test_few_rows_and_few_classes(tmp_path, rows):
+    X, y, X_test, y_test = digits()
+    model = kernline.AdditiveSVC(loss="log", random_state=0).fit(X, y)
+    kernline.report(model, X_test[rows], y_test[rows], tmp_path / "report.html")
+    assert len(data_of(tmp_path / "report.html")["rows"]) == len(rows)
+    kernline.report(
+        kernline.AdditiveSVR(random_state=0).fit(X, y), X_test[rows], y_test[rows], tmp_path / "report.html"
+    )
+    assert data_of(tmp_path / "report.html")["task"] == "regression"
+
+
+def test_unknown_labels_are_counted(tmp_path):
+    X, y, X_test, y_test = digits()
+    model = kernline.AdditiveSVC(random_state=0).fit(X[y < 5], y[y < 5])
+    kernline.report(model, X_test, y_test, tmp_path / "report.html")
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert f"{(y_test >= 5).sum():,}" in text.partition("Rows with a label that the model does not know")[2][:80]
+
+
+def test_reasons_are_the_largest_differences_between_two_scores():
+    X, y, X_test, y_test = digits()
+    model = kernline.AdditiveSVC(random_state=0).fit(X, y)
+    outcome = classified(model, X_test, y_test)
+    row = worst_rows(outcome)[0]
+    parts = model.shapes_.explain(X_test[[row]])
+    push = parts.row(0, outcome.found[row]) - parts.row(0, outcome.true[row])
+    found = reasons(model.shapes_, X_test, outcome, row)
+    assert [int(name) for name, _ in found] == np.argsort(-push, kind="stable")[:3].tolist()
+    np.testing.assert_allclose([value for _, value in found], np.sort(push)[::-1][:3])
