@@ -70,7 +70,6 @@ class TestExplain:
         assert first["age"] is None  # missing
 
     def test_text_is_for_people(self, table):
-        _, model = table
         lines = explained("m.kern", "table.csv", "--top", 2).splitlines()
         assert lines[0].startswith("row 1: ")
         assert "(score of yes " in lines[0]
