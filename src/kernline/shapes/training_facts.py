@@ -241,10 +241,8 @@ class Statistics:
         without = np.maximum(n_rows - np.bincount(cells.columns, cells.counts, n_columns), 0.0)
         distance = np.bincount(cells.columns, cells.counts * np.abs(apart), n_columns) + without * np.abs(mean)
         squares = np.bincount(cells.columns, cells.counts * np.square(apart), n_columns) + without * np.square(mean)
-        of_columns = np.column_stack(
-            [mean, np.sqrt(squares / n_rows), distance / n_rows, *_ranges(cells, n_rows, n_columns).T]
-        )
-        mean, deviation, distance, low, high = of_columns.astype(np.float32).T
+        found = (mean, np.sqrt(squares / n_rows), distance / n_rows, *_ranges(cells, n_rows, n_columns).T)
+        mean, deviation, distance, low, high = (one.astype(np.float32) for one in found)
         size, ends = np.abs(slopes), (slopes * low, slopes * high)
         return cls(slopes * mean, size * deviation, size * distance, np.minimum(*ends), np.maximum(*ends))
 
@@ -364,9 +362,9 @@ def _grouped(keys: Indices, a: Array, b: Array, n_keys: int) -> tuple[Indices, A
         return (keys[first], np.add.reduceat(a, first), np.add.reduceat(b, first)) if first.size else (keys, a, b)
     if n_keys > _MOST_BINS:
         found, place = np.unique(keys, return_inverse=True)
-        return found, np.bincount(place, a), np.bincount(place, b)
+        return found, np.bincount(place, a).astype(np.float64), np.bincount(place, b).astype(np.float64)
     found = np.flatnonzero(np.bincount(keys, minlength=n_keys))
-    return found, np.bincount(keys, a)[found], np.bincount(keys, b)[found]
+    return found, np.bincount(keys, a)[found].astype(np.float64), np.bincount(keys, b)[found].astype(np.float64)
 
 
 def _binned(columns: Indices, marks: Array, counts: Array, encoder: Encoder, n_rows: int, ranges: Array) -> CellCounts:
