@@ -28,7 +28,7 @@ _LAST_MARK = 65535
 # Room for every code in a word of a column and a code.
 _CODE_BITS = np.uint64(16)
 # Values of cells computed at once, and most that are kept for the second pass.
-_BLOCK_VALUES, _KEPT_VALUES = 100_000, 4_000_000
+_BLOCK_VALUES, _KEPT_VALUES = 100_000, 500_000
 # Bins of all columns that are counted in one array, empty ones included; more are sorted.
 _MOST_BINS = 4_000_000
 
