@@ -288,7 +288,8 @@ def distinct_cells(sample: EncodedData, encoder: Encoder) -> Cells:
     """The cells of the rows, equal ones once."""
     _, columns, cells = replace(sample, payload=None).entries()
     if encoder.grid is None:  # values are rarely equal
-        rows = _single_cells(cells, columns, sample.n_columns)
+        # A copy, which other threads do not change, and without what they may have written.
+        rows = _single_cells(np.nan_to_num(cells, posinf=0.0, neginf=0.0), columns, sample.n_columns)
         return Cells(rows, columns.astype(np.int64), np.ones(columns.size))
     words, counts = np.unique(columns.astype(np.uint64) << _CODE_BITS | cells.astype(np.uint64), return_counts=True)
     columns = (words >> _CODE_BITS).astype(np.int64)
@@ -370,7 +371,7 @@ def _grouped(keys: Indices, a: Array, b: Array, n_keys: int) -> tuple[Indices, A
 def _binned(columns: Indices, marks: Array, counts: Array, encoder: Encoder, n_rows: int, ranges: Array) -> CellCounts:
     """Cells in at most 32 bins per column."""
     u = marks / _LAST_MARK if encoder.grid is None else encoder.grid.values[marks.astype(np.int64)]
-    keys = columns * BINS + np.minimum((u * BINS).astype(np.int64), BINS - 1)
+    keys = columns * BINS + np.clip((u * BINS).astype(np.int64), 0, BINS - 1)
     found, sums, totals = _grouped(keys, counts, counts * marks, BINS * encoder.n_columns)
     per_column = np.bincount(found // BINS, minlength=encoder.n_columns)
     return CellCounts(
