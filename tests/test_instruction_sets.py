@@ -51,6 +51,9 @@ def compute():
         "target": _core.target(),
         "gram": {kernel.name: kernel(points()) for kernel in KERNELS},
         "decision": {(method, n): model(method, n).decision(points()) for method in METHODS for n in (1, 3, 10, 27)},
+        "contributions": {
+            (method, n): model(method, n).explain(points()).values for method in METHODS for n in (1, 3, 6, 10, 27)
+        },
         "objective": {fit.kernel.name: fit.objective_.sum() for fit in fits},
         "score": {fit.kernel.name: fit.score(X, y) for fit in fits},
     }
@@ -131,6 +134,15 @@ def test_gram_matrices(computed, kernel):
     X = points()
     expected = kernel.scalar(X[:, None, :], X[None, :, :]).sum(axis=2)
     assert_allclose(computed["gram"][kernel.name], expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("n_problems", [1, 3, 6, 10, 27])
+@pytest.mark.parametrize("method", METHODS)
+def test_contributions(computed, method, n_problems):
+    shapes = model(method, n_problems)
+    expected = np.stack([shapes.evaluate(j, column) for j, column in enumerate(points().T)], axis=1)
+    largest = np.abs(expected).max()
+    assert_allclose(computed["contributions"][method, n_problems], expected, atol=1e-5 * largest)
 
 
 @pytest.mark.parametrize("n_problems", [1, 3, 10, 27])

@@ -57,9 +57,23 @@ def use(model: Any) -> None:
         model.random_state.randint(2, size=700)
     if hasattr(model, "shapes_"):
         model.shapes_.evaluate(n_features - 1, [0.0, 0.5, 100.0])
+        look_at(model.shapes_, rows(n_features)[0])
     if isinstance(model, kernline.BudgetedSVC) and max(model.budget, model.grid_size) < 1000:
         with contextlib.suppress(ValueError):
             model.partial_fit(rows(n_features)[0], model.classes_[[0, 1, 0]])
+
+
+def look_at(shapes: Any, X: np.ndarray) -> None:
+    """Ask for all that the functions show of themselves."""
+    with contextlib.suppress(ValueError):
+        assert shapes.explain(X).decision().shape == (3, shapes.n_problems)
+    for k in {0, shapes.n_functions - 1}:
+        for centred in {False, shapes.training is not None}:
+            shapes.curve(k, centred=centred)
+        with contextlib.suppress(ValueError):
+            shapes.edit(k, clip=(-1.0, 1.0))
+    if shapes.training is not None:
+        assert len(shapes.top(3)) == min(3, shapes.n_functions)
 
 
 def load_and_use(path: str | os.PathLike[str]) -> bool:

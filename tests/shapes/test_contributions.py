@@ -22,7 +22,7 @@ def digits():
 
 
 @pytest.mark.parametrize("name", APPROXIMATIONS)
-@pytest.mark.parametrize("classes", [10, 2, 3], ids=lambda n: f"{n} classes")
+@pytest.mark.parametrize("classes", [10, 6, 3, 2], ids=lambda n: f"{n} classes")
 def test_they_add_up(name, classes, digits):
     X, y = digits
     model = fitted(name, X, y % classes)

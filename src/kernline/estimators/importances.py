@@ -13,7 +13,7 @@ from ..encoding import EncodedData
 from ..encoding.terms import column_values
 from ..pair_functions import PairFunction
 from ..shapes import CellCounts, ShapeFunctions, TrainingFacts
-from ..shapes.training_facts import Statistics, distinct_cells
+from ..shapes.training_facts import Statistics, distinct_cells, is_linear
 
 # Rows looked at, evenly spread: the error of a standard deviation is about a sixtieth.
 _ROWS = 2000
@@ -32,11 +32,12 @@ def training_facts(
     found = Statistics.of(shapes, cells, sample.n_rows)
     spread = found.spread
     counts = CellCounts.of(cells, shapes.encoder, sample.n_rows)
-    if former is None:
+    if former is None and not is_linear(shapes):
         return found.facts(shapes, data.n_rows, counts, pair_shares), spread
-    merged = former.cells.merged(counts, shapes.encoder)
-    facts = TrainingFacts.of_counts(shapes, former.n_rows + data.n_rows, merged, pair_shares)
-    return facts, spread
+    n_rows = data.n_rows
+    if former is not None:
+        counts, n_rows = former.cells.merged(counts, shapes.encoder), former.n_rows + n_rows
+    return TrainingFacts.of_counts(shapes, n_rows, counts, pair_shares), spread
 
 
 def importances(shapes: ShapeFunctions, spread: Array, of_pairs: Array) -> Array:

@@ -214,7 +214,6 @@ def _check_shapes(model: BaseEstimator) -> None:
     _array(shapes.intercepts, (problems,), "intercepts")
     _check_encoder(shapes.encoder, model.n_features_in_, n_columns)
     _check_pairs(shapes, model.n_features_in_)
-    _check_history(shapes)
     encoder, table = shapes.encoder, shapes.table
     width = getattr(table, "width", None)
     _require(
@@ -254,14 +253,16 @@ def _check_pairs(shapes: ShapeFunctions, n_features: int) -> None:
             _require(names is None or _are_named(axis.points, names), f"a level of column {j} has no name.")
 
 
-def _check_history(shapes: ShapeFunctions) -> None:
-    """Facts of the training rows fit the functions. Files of older formats have none."""
+def _check_history(model: BaseEstimator) -> None:
+    """Facts of the training rows fit the functions; those that files leave out are added. Older formats have none."""
+    shapes = model.shapes_
     edits = shapes.edits
     _require(isinstance(edits, tuple) and all(type(one) is str for one in edits), "edits must be texts.")
     if shapes.training is not None:
         facts = _instance(shapes.training, TrainingFacts, "the training facts")
         _instance(facts.cells, CellCounts, "the counts of cells")
         facts.check(shapes)
+        model.shapes_ = shapes.with_history(facts.completed(shapes), edits)
 
 
 def _check_choice(model: BaseEstimator) -> None:
@@ -392,10 +393,10 @@ _LEARNT: dict[str, tuple[str, ...]] = {
 _NEEDED_BY = {"mean_": "with_mean", "scale_": "with_std"}
 
 _CHECKS: dict[str, list[Callable[[BaseEstimator], None]]] = {
-    "AdditiveSVC": [_check_features, _check_classes, _check_shapes, _check_choice],
-    "AdditiveSVCCV": [_check_features, _check_classes, _check_shapes, _check_choice],
-    "AdditiveSVR": [_check_features, _check_outputs, _check_shapes],
-    "AdditiveSVRCV": [_check_features, _check_outputs, _check_shapes],
+    "AdditiveSVC": [_check_features, _check_classes, _check_shapes, _check_history, _check_choice],
+    "AdditiveSVCCV": [_check_features, _check_classes, _check_shapes, _check_history, _check_choice],
+    "AdditiveSVR": [_check_features, _check_outputs, _check_shapes, _check_history],
+    "AdditiveSVRCV": [_check_features, _check_outputs, _check_shapes, _check_history],
     "NystromSVC": [_check_features, _check_classes, _check_scaling, _check_landmarks],
     "NystromMap": [_check_features, _check_nystrom_map],
     "AdditiveKernelMap": [_check_features, _check_additive_map],

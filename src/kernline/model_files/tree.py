@@ -214,9 +214,10 @@ class TreeWriter:
             self._needs(3)
             parts["pairs"] = self.value(value.pairs, f"{where}.pairs")
         # Older versions ignore these.
-        for name in ("training", "edits"):
-            if stored := getattr(value, name):
-                parts[name] = self.value(stored, f"{where}.{name}")
+        if value.training is not None:
+            parts["training"] = self.value(value.training.stored(value), f"{where}.training")
+        if value.edits:
+            parts["edits"] = self.value(value.edits, f"{where}.edits")
         return {"kind": "shapes", "weights": weights} | parts
 
     def _needs(self, major: int) -> None:

@@ -124,7 +124,7 @@ def code_effects(shapes: ShapeFunctions, column: int) -> Array:
 
 def range_of_u(shapes: ShapeFunctions, j: int) -> tuple[float, float]:
     """Where the training values of a number lie on its own scale: 0 to 1, unless values are kept."""
-    if shapes.encoder.clips or shapes.training is None:
+    if shapes.encoder.clips or shapes.encoder.grid is not None or shapes.training is None:
         return 0.0, 1.0
     low, high = shapes.training.cells.ranges[j].tolist()
     return (low, high) if low < high else (low, low + 1.0)

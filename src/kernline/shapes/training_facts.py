@@ -17,6 +17,7 @@ from numpy.typing import DTypeLike, NDArray
 from ..array_types import Array, Floats, Indices
 from ..encoding import EncodedData, Encoder
 from ..pair_functions import PairFunction
+from ..tables import ValueTable
 
 if TYPE_CHECKING:
     from .functions import ShapeFunctions
@@ -27,7 +28,9 @@ _LAST_MARK = 65535
 # Room for every code in a word of a column and a code.
 _CODE_BITS = np.uint64(16)
 # Values of cells computed at once, and most that are kept for the second pass.
-_BLOCK_VALUES, _KEPT_VALUES = 100_000, 4_000_000
+_BLOCK_VALUES, _KEPT_VALUES = 100_000, 500_000
+# Bins of all columns that are counted in one array, empty ones included; more are sorted.
+_MOST_BINS = 4_000_000
 
 
 class Cells(NamedTuple):
@@ -58,10 +61,9 @@ class CellCounts:
         n_columns = encoder.n_columns
         ranges = np.zeros((0, 2))
         if encoder.grid is None:
-            ranges = _ranges(cells, n_columns, n_rows)
+            ranges = _ranges(cells, n_rows, n_columns)
             marks = _marks(cells.rows.cells.astype(np.float64), ranges[cells.columns])
-            order = np.lexsort((marks, cells.columns))
-            return _binned(cells.columns[order], marks[order], cells.counts[order], encoder, n_rows, ranges)
+            return _binned(cells.columns, marks, cells.counts, encoder, n_rows, ranges)
         marks = (cells.rows.cells & np.uint64(_LAST_MARK)).astype(np.float64)
         return _binned(cells.columns, marks, cells.counts, encoder, n_rows, ranges)
 
@@ -119,9 +121,7 @@ class CellCounts:
             marks = _marks(np.concatenate([self.values(encoder), other.values(encoder)]), ranges[columns])
         else:
             marks = np.concatenate([self.marks, other.marks]).astype(np.float64)
-        order = np.lexsort((marks, columns))
-        sums = counts.astype(np.float64)[order]
-        return _binned(columns[order], marks[order], sums, encoder, self.n_rows + other.n_rows, ranges)
+        return _binned(columns, marks, counts.astype(np.float64), encoder, self.n_rows + other.n_rows, ranges)
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,11 +156,12 @@ class TrainingFacts:
         return sum(array.nbytes for array in cells) + sum(array.nbytes for array in curves)
 
     def check(self, shapes: ShapeFunctions) -> None:
-        """Raise ValueError unless the facts fit the functions: files can hold anything."""
+        """Raise ValueError unless the facts are those that a file of these functions has: files can hold anything."""
         if type(self.n_rows) is not int or self.n_rows < 1:
             raise ValueError("training facts must have a number of rows.")
+        expected = (0, 0) if is_linear(shapes) else (shapes.n_functions, shapes.n_problems)
         for name in ("importance", "low", "high", "mean"):
-            _check_array(getattr(self, name), name, np.float32, (shapes.n_functions, shapes.n_problems))
+            _check_array(getattr(self, name), name, np.float32, expected)
         self.cells.check(shapes.encoder)
         if not isinstance(self.pair_shares, tuple) or len(self.pair_shares) != len(shapes.pairs):
             raise ValueError("training facts must have shares for each pair.")
@@ -168,6 +169,19 @@ class TrainingFacts:
             _check_array(share, "pair_shares", np.float32, tuple(axis.size for axis in pair.axes))
             if (share < 0.0).any():
                 raise ValueError("the shares of rows must not be negative.")
+
+    def stored(self, shapes: ShapeFunctions) -> TrainingFacts:
+        """What a file needs. Those of straight lines, four times the size of the model, follow from the counts."""
+        if not is_linear(shapes):
+            return self
+        none = np.zeros((0, 0), dtype=np.float32)
+        return replace(self, importance=none, low=none, high=none, mean=none)
+
+    def completed(self, shapes: ShapeFunctions) -> TrainingFacts:
+        """The facts that `stored` left out added."""
+        if not is_linear(shapes) or self.importance.size:
+            return self
+        return TrainingFacts.of_counts(shapes, self.n_rows, self.cells, self.pair_shares)
 
     def changed(self, shapes: ShapeFunctions, function: int) -> TrainingFacts:
         """The facts after a change of one function, as far as the counts show them."""
@@ -181,10 +195,10 @@ class TrainingFacts:
 
 @dataclass(frozen=True)
 class Statistics:
-    """Mean, mean of squares, mean distance from the mean, and range of each curve, (n_problems, n_functions)."""
+    """Mean, standard deviation, mean distance from the mean, and range of each curve, (n_problems, n_functions)."""
 
     mean: Array
-    squares: Array
+    deviation: Array
     distance: Array
     low: Array
     high: Array
@@ -192,6 +206,8 @@ class Statistics:
     @classmethod
     def of(cls, shapes: ShapeFunctions, cells: Cells, n_rows: int) -> Statistics:
         """Those of the curves over these cells, of so many rows; a row without a cell of a function has zero."""
+        if is_linear(shapes):
+            return cls._of_slopes(shapes.weights[:, :, 0], cells, n_rows)
         function = functions_of_columns(shapes.encoder)[cells.columns]
         n_functions = len(shapes.encoder.functions)
         shape = (shapes.n_problems, n_functions)
@@ -213,12 +229,27 @@ class Statistics:
                 apart = np.abs(of_problem - mean[k, function[here]])
                 distance[k] += np.bincount(function[here], cells.counts[here] * apart, n_functions)
         distance += np.maximum(n_rows - stored, 0.0) * np.abs(mean)
-        return cls(mean, squares / n_rows, distance / n_rows, low, high)
+        deviation = np.sqrt(np.maximum(squares / n_rows - np.square(mean), 0.0))
+        return cls(mean, deviation, distance / n_rows, low, high)
+
+    @classmethod
+    def _of_slopes(cls, slopes: Floats, cells: Cells, n_rows: int) -> Statistics:
+        """Those of straight lines through zero: each column is looked at once for all problems."""
+        n_columns, u = slopes.shape[1], cells.rows.cells.astype(np.float64)
+        mean = np.bincount(cells.columns, cells.counts * u, n_columns) / n_rows
+        apart = u - mean[cells.columns]
+        without = np.maximum(n_rows - np.bincount(cells.columns, cells.counts, n_columns), 0.0)
+        distance = np.bincount(cells.columns, cells.counts * np.abs(apart), n_columns) + without * np.abs(mean)
+        squares = np.bincount(cells.columns, cells.counts * np.square(apart), n_columns) + without * np.square(mean)
+        found = (mean, np.sqrt(squares / n_rows), distance / n_rows, *_ranges(cells, n_rows, n_columns).T)
+        mean, deviation, distance, low, high = (one.astype(np.float32) for one in found)
+        size, ends = np.abs(slopes), (slopes * low, slopes * high)
+        return cls(slopes * mean, size * deviation, size * distance, np.minimum(*ends), np.maximum(*ends))
 
     @property
     def spread(self) -> Array:
         """The standard deviation of each curve, averaged over the problems."""
-        return np.sqrt(np.maximum(self.squares - np.square(self.mean), 0.0)).mean(axis=0)
+        return self.deviation.mean(axis=0, dtype=np.float64)
 
     def facts(
         self, shapes: ShapeFunctions, n_rows: int, counts: CellCounts, pair_shares: tuple[Floats, ...]
@@ -257,11 +288,17 @@ def distinct_cells(sample: EncodedData, encoder: Encoder) -> Cells:
     """The cells of the rows, equal ones once."""
     _, columns, cells = replace(sample, payload=None).entries()
     if encoder.grid is None:  # values are rarely equal
-        rows = _single_cells(cells, columns, sample.n_columns)
+        # A copy, which other threads do not change, and without what they may have written.
+        rows = _single_cells(np.nan_to_num(cells, posinf=0.0, neginf=0.0), columns, sample.n_columns)
         return Cells(rows, columns.astype(np.int64), np.ones(columns.size))
     words, counts = np.unique(columns.astype(np.uint64) << _CODE_BITS | cells.astype(np.uint64), return_counts=True)
     columns = (words >> _CODE_BITS).astype(np.int64)
     return Cells(_single_words(words, sample.n_columns), columns, counts.astype(np.float64))
+
+
+def is_linear(shapes: ShapeFunctions) -> bool:
+    """Whether all functions are straight lines, so that facts of the columns are enough."""
+    return isinstance(shapes.table, ValueTable) and not shapes.encoder.terms
 
 
 def functions_of_columns(encoder: Encoder) -> Indices:
@@ -301,13 +338,13 @@ def _check_array(array: object, name: str, dtype: DTypeLike, shape: tuple[int, .
         raise ValueError(f"{name} of the training facts must be finite.")
 
 
-def _ranges(cells: Cells, n_columns: int, n_rows: int) -> Array:
+def _ranges(cells: Cells, n_rows: int, n_columns: int) -> Array:
     """The least and the largest value of each column, with zero where a row has no cell."""
     low, high = np.full(n_columns, np.inf), np.full(n_columns, -np.inf)
     values = cells.rows.cells.astype(np.float64)
     np.minimum.at(low, cells.columns, values)
     np.maximum.at(high, cells.columns, values)
-    has_zero = np.bincount(cells.columns, minlength=n_columns) < n_rows
+    has_zero = np.bincount(cells.columns, cells.counts, n_columns) < n_rows
     low[has_zero], high[has_zero] = np.minimum(low[has_zero], 0.0), np.maximum(high[has_zero], 0.0)
     return np.column_stack([low, high])
 
@@ -318,18 +355,29 @@ def _marks(values: Array, ranges: Array) -> Array:
     return np.rint((values - low) / np.where(span > 0.0, span, 1.0) * _LAST_MARK)
 
 
+def _grouped(keys: Indices, a: Array, b: Array, n_keys: int) -> tuple[Indices, Array, Array]:
+    """The distinct keys in order, and two sums for each."""
+    steps = np.diff(keys, prepend=-1)
+    if (steps >= 0).all():
+        first = np.flatnonzero(steps)
+        return (keys[first], np.add.reduceat(a, first), np.add.reduceat(b, first)) if first.size else (keys, a, b)
+    if n_keys > _MOST_BINS:
+        found, place = np.unique(keys, return_inverse=True)
+        return found, np.bincount(place, a).astype(np.float64), np.bincount(place, b).astype(np.float64)
+    found = np.flatnonzero(np.bincount(keys, minlength=n_keys))
+    return found, np.bincount(keys, a)[found].astype(np.float64), np.bincount(keys, b)[found].astype(np.float64)
+
+
 def _binned(columns: Indices, marks: Array, counts: Array, encoder: Encoder, n_rows: int, ranges: Array) -> CellCounts:
-    """Cells in the order of columns and marks, in at most 32 bins per column."""
+    """Cells in at most 32 bins per column."""
     u = marks / _LAST_MARK if encoder.grid is None else encoder.grid.values[marks.astype(np.int64)]
-    keys = columns * BINS + np.minimum((u * BINS).astype(np.int64), BINS - 1)
-    first = np.flatnonzero(np.diff(keys, prepend=-1))
-    sums = np.add.reduceat(counts, first) if first.size else np.zeros(0)
-    means = np.add.reduceat(counts * marks, first) / sums if first.size else np.zeros(0)
-    per_column = np.bincount(columns[first], minlength=encoder.n_columns)
+    keys = columns * BINS + np.clip((u * BINS).astype(np.int64), 0, BINS - 1)
+    found, sums, totals = _grouped(keys, counts, counts * marks, BINS * encoder.n_columns)
+    per_column = np.bincount(found // BINS, minlength=encoder.n_columns)
     return CellCounts(
         n_rows=n_rows,
         start=np.append(0, np.cumsum(per_column)),
-        marks=np.rint(means).astype(np.uint16),
+        marks=np.rint(totals / sums).astype(np.uint16),
         counts=np.minimum(sums, np.iinfo(np.uint32).max).astype(np.uint32),
         ranges=ranges,
     )
