@@ -11,6 +11,7 @@ from sklearn.model_selection import KFold
 
 from kernline import AdditiveSVC, AdditiveSVCCV, AdditiveSVR, AdditiveSVRCV, kernels
 from kernline.estimators import choices
+from kernline.estimators.probabilities import class_probabilities
 
 FITTED = ("kernel_", "scale_", "loss_", "solver_")
 
@@ -159,3 +160,10 @@ class TestWeightsOfEvidence:
         weighted = AdditiveSVC(scale="minmax", tol=1e-5).fit(X, y, weight)
         repeated = AdditiveSVC(scale="minmax", tol=1e-5).fit(np.append(X, X[20:21], axis=0), np.append(y, y[20]))
         np.testing.assert_allclose(weighted.predict_proba(X), repeated.predict_proba(X), atol=0.01)
+
+
+@pytest.mark.parametrize("how", ["softmax", "each"])
+def test_probabilities_of_scores_far_below_zero(how):
+    scores = np.array([[-1e6, -1e6 + 1.0, -2e6], [-800.0, -800.0, -800.0]])
+    found = class_probabilities(scores, how)
+    np.testing.assert_allclose(found, [[1.0 / (1.0 + np.e), np.e / (1.0 + np.e), 0.0], [1 / 3] * 3])

@@ -190,6 +190,18 @@ class TestWhatCannotBe:
         assert AdditiveSVC(interactions="auto").fit(X[:50], y[:50]).shapes_.pairs == ()
         assert len(AdditiveSVC(interactions="auto").fit(X[:350], y[:350]).shapes_.pairs) == 3
 
+    def test_a_pair_too_large_for_the_rows_leaves_room_for_others(self):
+        pd = pytest.importorskip("pandas")
+        random = np.random.default_rng(0)
+        levels = random.integers(0, 16, (400, 2))
+        numbers = random.normal(size=(400, 2))
+        noise = random.random(400) < 0.1
+        y = np.where(random.random(400) < 0.8, levels.sum(axis=1) % 2 == 0, numbers.prod(axis=1) > 0) ^ noise
+        X = pd.DataFrame(levels, columns=["a", "b"]).astype(str).assign(c=numbers[:, 0], d=numbers[:, 1])
+        chosen = AdditiveSVC(interactions="auto").fit(X, y).shapes_.pairs
+        assert (0, 1) not in [pair.columns for pair in chosen]
+        assert len(chosen) > 0
+
     @pytest.mark.parametrize("scale", ["max", "rank"])
     def test_columns_of_two_values_have_small_tables(self, scale):
         """They count as what they can say, so that "auto" takes all of them, and the table is exact."""

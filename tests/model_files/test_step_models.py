@@ -168,7 +168,8 @@ def places(*changed):
         ),
         (part("ColumnTransformer", "attributes", _sklearn_output_config=places(["transform", "x"])), "not known"),
         (part("OneHotEncoder", "attributes", categories_=[]), "categories_ must have one list"),
-        (part("OneHotEncoder", "attributes", _n_features_outs=[1, 10**9]), "too wide"),
+        (part("OneHotEncoder", "attributes", _n_features_outs=[1, 10**9]), "numbers of columns"),
+        (part("OneHotEncoder", "attributes", _n_features_outs=[1, 1]), "numbers of columns"),
         (part("OneHotEncoder", "attributes", _n_features_outs=None), "_n_features_outs"),
         (part("OneHotEncoder", "attributes", _infrequent_enabled=1), "_infrequent_enabled"),
         (part("OneHotEncoder", "attributes", _default_to_infrequent_mappings=[None]), "one mapping"),
@@ -177,8 +178,10 @@ def places(*changed):
         (part("SimpleImputer", "attributes", _fill_dtype="float64"), "_fill_dtype must be a type"),
         (part("SimpleImputer", "params", add_indicator=True), "add_indicator"),
         (part("FunctionTransformer", "params", func="os.system"), "func"),
+        (part("FunctionTransformer", "params", kw_args=places(["a", 1])), "arguments"),
+        (part("ColumnTransformer", "params", transformer_weights=places(["number", 10**400])), "must be numbers"),
     ],
-    ids=range(18),
+    ids=range(21),
 )
 def test_forged_files_are_refused(change, message, tmp_path):
     frame, y = table()

@@ -74,7 +74,7 @@ def test_many_rows_are_sampled():
     X, y = load_digits(return_X_y=True)
     X, y = np.tile(X, (4, 1)), np.tile(y, 4)
     facts = fitted("hats", X, y).shapes_.training
-    assert (facts.n_rows, facts.cells.n_rows) == (len(X), -(-len(X) // 4))
+    assert (facts.n_rows, facts.cells.n_rows) == (len(X), 2000)
 
 
 def test_at_most_32_bins_are_kept():
@@ -183,3 +183,41 @@ def test_top_functions():
     assert shapes.top(5) == np.argsort(-total, kind="stable")[:5].tolist()
     assert shapes.top(1, problem=3) == [int(shapes.importance()[:, 3].argmax())]
     assert len(shapes.top(1000)) == 64
+
+
+def test_rows_that_repeat_in_a_fixed_distance():
+    """A sample in equal steps would see one of them only."""
+    hour = np.arange(20_000) % 10
+    X = np.column_stack([hour, np.random.default_rng(0).random(hour.size)]).astype(np.float64)
+    model = AdditiveSVC("chi2", C=1.0).fit(X, hour >= 5)
+    assert model.shapes_.top(1) == [0]
+    assert model.feature_importances_[0] > 0.9
+    density = model.shapes_.curve(0).density
+    assert np.count_nonzero(density.counts) == 10
+    np.testing.assert_allclose(density.counts[density.counts > 0] / density.n_rows, 0.1, atol=0.03)
+
+
+def test_batches_count_by_their_rows():
+    random = np.random.default_rng(0)
+    many, few = random.uniform(0.0, 0.2, (30_000, 2)), np.column_stack([np.full(2000, 0.9), random.random(2000)])
+    many[0] = 1.0
+    model = AdditiveSVC("chi2", scale="max", loss="hinge", C=1.0)
+    model.partial_fit(many, many[:, 1] > 0.1, classes=[False, True])
+    model.partial_fit(few, few[:, 1] > 0.1)
+    density = model.shapes_.curve(0).density
+    high = density.counts[density.edges[:-1] > 0.8].sum()
+    assert high / density.n_rows == pytest.approx(2000 / 32_000, abs=0.005)
+
+
+@pytest.mark.parametrize("approximation", ["hats", "plame"])
+def test_batches_after_an_edit(approximation):
+    random = np.random.default_rng(0)
+    X = random.random((300, 2))
+    fitted = AdditiveSVC("chi2", approximation, C=1.0, loss="hinge").fit(X, X[:, 0] > 0.5)
+    edited = fitted.with_shapes(fitted.shapes_.edit(0, replace=0.0))
+    if approximation == "plame":
+        with pytest.raises(ValueError, match="cannot go on from edited curves with approximation='plame'"):
+            edited.partial_fit(X, X[:, 0] > 0.5)
+        return
+    edited.partial_fit(X, X[:, 0] > 0.5)
+    assert len(edited.shapes_.edits) == 1

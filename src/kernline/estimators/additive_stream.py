@@ -44,8 +44,10 @@ def follow(model: AdditiveSVC, data: Labelled[Matrix], *, first: bool) -> None:
     last, n_before = _start(model, rows, data.n_problems, first=first)
     pairs = () if first else model.shapes_.pairs
     together = model._may_be_smooth(data) and choice.loss in JOINT_LOSSES
+    edits = () if first else model.shapes_.edits
     if not first:
         _check_same_way(model, data.n_problems, together=together)
+        _check_same_tables(model, rows)
     step = _Step(model, data, rows, costs(choice.C or 1.0, data.weights), last, pairs, seed + n_before)
     results = step.together() if together else step.one_by_one()
     moved = LastStep(
@@ -64,6 +66,7 @@ def follow(model: AdditiveSVC, data: Labelled[Matrix], *, first: bool) -> None:
     former = None if first else model.shapes_.training
     shares = places_of_rows(pairs, data.X) if former is None else former.pair_shares
     model._keep(averages, rows, pairs, shares, former)
+    model.shapes_ = model.shapes_.with_history(model.shapes_.training, edits)
     if together:
         model._keep_as_one()
     model._last_step = moved
@@ -144,6 +147,15 @@ def _check_same_way(model: AdditiveSVC, n_problems: int, *, together: bool) -> N
             f"partial_fit cannot go on from a fit of all classes {'together' if were_together else 'one by one'} with "
             f"multi_class={model.multi_class!r}, loss={model.loss!r} and solver={model.solver!r}. Set these as they "
             "were, or call fit."
+        )
+
+
+def _check_same_tables(model: AdditiveSVC, rows: AdditiveRows) -> None:
+    """Refuse to go on from curves that were edited, if their method has no weights for them."""
+    if model.shapes_.weights.shape[2] != rows.pair.width:
+        raise ValueError(
+            f"partial_fit cannot go on from edited curves with approximation={model.approximation!r:.50}. Edit them after "
+            "the last batch, or use approximation='hats'."
         )
 
 

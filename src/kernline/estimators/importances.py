@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..array_types import Array, Floats, Matrix
+from ..array_types import Array, Floats, Indices, Matrix
 from ..encoding import EncodedData
 from ..encoding.terms import column_values
 from ..pair_functions import PairFunction
@@ -27,7 +27,7 @@ def training_facts(
     The second is (n_functions,), averaged over the problems, without pairs. The facts are also those of the rows of
     `former` ones, if there are any: of these, only counts are known.
     """
-    sample = data[:: -(-data.n_rows // _ROWS)]
+    sample = data if data.n_rows <= _ROWS else data[_spread_rows(data.n_rows)]
     cells = distinct_cells(sample, shapes.encoder)
     found = Statistics.of(shapes, cells, sample.n_rows)
     spread = found.spread
@@ -36,8 +36,16 @@ def training_facts(
         return found.facts(shapes, data.n_rows, counts, pair_shares), spread
     n_rows = data.n_rows
     if former is not None:
-        counts, n_rows = former.cells.merged(counts, shapes.encoder), former.n_rows + n_rows
+        counts = former.cells.scaled(former.n_rows).merged(counts.scaled(n_rows), shapes.encoder)
+        n_rows += former.n_rows
     return TrainingFacts.of_counts(shapes, n_rows, counts, pair_shares), spread
+
+
+def _spread_rows(n_rows: int) -> Indices:
+    """One row at random of each of as many equal stretches: rows in a fixed distance may all be alike."""
+    ends = np.linspace(0.0, n_rows, _ROWS + 1)
+    places = np.random.default_rng(0).random(_ROWS)
+    return np.minimum(ends[:-1] + places * np.diff(ends), n_rows - 1).astype(np.int64)
 
 
 def importances(shapes: ShapeFunctions, spread: Array, of_pairs: Array) -> Array:

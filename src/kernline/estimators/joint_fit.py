@@ -207,10 +207,14 @@ def _candidates(
 
 
 def _within_budget(chosen: NDArray[np.int32], columns: list[PairColumn], n_rows: int) -> NDArray[np.int32]:
-    """The first of these pairs, with no more unknowns than so many rows can determine."""
+    """The best of these pairs, with no more unknowns than so many rows can determine; larger ones are left out."""
     n_unknowns = np.array([one.axis.size - one.axis.is_number for one in columns])
-    total = np.cumsum(n_unknowns[chosen].prod(axis=1))
-    return chosen[total <= min(_MOST_UNKNOWNS, n_rows // _ROWS_AN_UNKNOWN)]
+    left = min(_MOST_UNKNOWNS, n_rows // _ROWS_AN_UNKNOWN)
+    kept = np.zeros(len(chosen), dtype=bool)
+    for k, size in enumerate(n_unknowns[chosen].prod(axis=1).tolist()):
+        kept[k] = size <= left
+        left -= size * kept[k]
+    return chosen[kept]
 
 
 def _pair_basis(

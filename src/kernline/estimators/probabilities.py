@@ -8,7 +8,7 @@ from types import MethodType
 from typing import Any, Generic, Literal, TypeAlias, TypeVar
 
 import numpy as np
-from scipy.special import expit
+from scipy.special import log_expit
 
 from ..array_types import Array, Floats
 from ..joint_losses import probabilities
@@ -26,7 +26,9 @@ def class_probabilities(scores: Array | Floats, how: FromScores) -> Array:
         return probabilities(np.concatenate([np.zeros_like(values), values], axis=1))
     if how == "softmax":
         return probabilities(values)
-    each: Array = expit(values)
+    # Relative to the largest, for where all of them are tiny.
+    logs = log_expit(values)
+    each: Array = np.exp(logs - logs.max(axis=1, keepdims=True))
     return each / each.sum(axis=1, keepdims=True)
 
 

@@ -10,9 +10,10 @@ from collections.abc import Callable
 import numpy as np
 from sklearn.base import BaseEstimator
 
-from ..array_types import Labels
+from ..array_types import Labels, Numbers
 from .tensor_file import DamagedFileError
 
+_LARGEST_WEIGHT = 1e300
 _OUTPUTS = ("default", "pandas", "polars", None)
 
 
@@ -51,7 +52,8 @@ def check_column_transformer(model: BaseEstimator, check: Callable[[BaseEstimato
         require(hasattr(step, "transform"), f"step {name!r:.50} has no transform.")
     weights = model.transformer_weights or {}
     require(isinstance(weights, dict), "transformer_weights must be a dict.")
-    require(all(type(value) in (int, float) for value in weights.values()), "transformer_weights must be numbers.")
+    fits = all(type(value) in (int, float) and abs(value) <= _LARGEST_WEIGHT for value in weights.values())
+    require(fits, "transformer_weights must be numbers.")
 
 
 def check_categories(model: BaseEstimator) -> None:
@@ -69,23 +71,48 @@ def check_categories(model: BaseEstimator) -> None:
     require(fits, "there must be one group of infrequent categories per feature.")
     mappings = model._default_to_infrequent_mappings
     require(isinstance(mappings, list) and len(mappings) == n, "there must be one mapping of categories per feature.")
-    for mapping, known in zip(mappings, categories, strict=True):
-        fits = mapping is None or (_are_integers(mapping) and mapping.size == known.size)
-        require(fits, "a mapping of categories must have one integer per category.")
-        require(mapping is None or bool(((mapping >= 0) & (mapping < known.size)).all()), "a mapping has other places.")
+    for group, mapping, known in zip(groups, mappings, categories, strict=True):
+        require((group is None) == (mapping is None), "infrequent categories must have a mapping.")
+        if group is not None:
+            _check_infrequent(group, mapping, known.size)
 
 
 def check_one_hot(model: BaseEstimator) -> None:
-    """The output has as many columns as the categories give."""
+    """The output has as many columns as the categories give: SciPy is handed their numbers, and believes them."""
     check_categories(model)
-    widths = model._n_features_outs
-    fits = isinstance(widths, list) and len(widths) == model.n_features_in_
-    require(fits and all(type(width) is int for width in widths), "_n_features_outs must have one number per feature.")
-    most = [known.size + 1 for known in model.categories_]
-    require(all(0 <= width <= limit for width, limit in zip(widths, most, strict=True)), "an encoder is too wide.")
-    for dropped in (model._drop_idx_after_grouping, model.drop_idx_):
-        fits = dropped is None or (_is_vector(dropped) and dropped.size == model.n_features_in_)
-        require(fits and (dropped is None or all(_is_place(place) for place in dropped)), "a dropped category is none.")
+    sizes = [known.size for known in model.categories_]
+    if model._infrequent_enabled:
+        groups = model._infrequent_indices
+        widths = [size if one is None else size - one.size + 1 for size, one in zip(sizes, groups, strict=True)]
+    else:
+        widths = sizes
+    dropped = _dropped(model._drop_idx_after_grouping, widths)
+    _dropped(model.drop_idx_, sizes)
+    widths = [width - (place is not None) for width, place in zip(widths, dropped, strict=True)]
+    given = model._n_features_outs
+    fits = isinstance(given, list) and all(type(width) is int for width in given) and given == widths
+    require(fits, "_n_features_outs must be the numbers of columns that the categories give.")
+
+
+def _dropped(places: Numbers | None, widths: list[int]) -> list[object]:
+    """The category that is dropped of each feature, or None."""
+    if places is None:
+        return [None] * len(widths)
+    require(_is_vector(places) and places.size == len(widths), "there must be one dropped category per feature.")
+    found = places.tolist()
+    fits = all(one is None or (type(one) is int and 0 <= one < width) for one, width in zip(found, widths, strict=True))
+    require(fits, "a dropped category must be one of the feature's.")
+    return found
+
+
+def _check_infrequent(group: Numbers, mapping: Numbers, n_known: int) -> None:
+    """A group of infrequent categories is mapped to one place, after those of all others."""
+    inside = bool(((group >= 0) & (group < n_known)).all()) and np.unique(group).size == group.size > 0
+    require(inside, "infrequent categories must be some of the feature's.")
+    fits = _are_integers(mapping) and mapping.size == n_known
+    require(fits, "a mapping of categories must have one integer per category.")
+    n_places = n_known - group.size + 1
+    require(bool(((mapping >= 0) & (mapping < n_places)).all()), "a mapping of categories has other places.")
 
 
 def check_ordinal(model: BaseEstimator) -> None:
@@ -113,6 +140,7 @@ def check_imputer(model: BaseEstimator) -> None:
 def check_function(model: BaseEstimator) -> None:
     """A FunctionTransformer stands for columns that are passed through: it has no function."""
     require(model.func is None and model.inverse_func is None, "a FunctionTransformer has a function.")
+    require(model.kw_args is None and model.inv_kw_args is None, "a FunctionTransformer has arguments.")
 
 
 def _are_columns(chosen: object, n: int, names: Labels | None) -> bool:
@@ -144,10 +172,6 @@ def _are_categories(known: Labels) -> bool:
 
 def _check_dtype(dtype: object) -> None:
     require(isinstance(dtype, type) and issubclass(dtype, np.number), "the type of an encoder must be one of numbers.")
-
-
-def _is_place(place: object) -> bool:
-    return place is None or (isinstance(place, int | np.integer) and bool(place >= 0))
 
 
 def _are_integers(value: object) -> bool:

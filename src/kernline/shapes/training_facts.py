@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from .functions import ShapeFunctions
 
 BINS = 32
+_MOST_ROWS = 1 << 62
 # The largest mark of a value where there are no codes.
 _LAST_MARK = 65535
 # Room for every code in a word of a column and a code.
@@ -89,7 +90,7 @@ class CellCounts:
 
     def check(self, encoder: Encoder) -> None:
         """Raise ValueError unless the fields fit together, and the encoder."""
-        if type(self.n_rows) is not int or self.n_rows < 1:
+        if type(self.n_rows) is not int or not 1 <= self.n_rows <= _MOST_ROWS:
             raise ValueError("counts of cells must have a number of rows.")
         _check_array(self.start, "start", np.int64, (encoder.n_columns + 1,))
         n = int(self.start[-1])
@@ -106,6 +107,14 @@ class CellCounts:
     def total(self, column: int) -> int:
         """Rows of the sample with a cell in this column."""
         return int(self.counts[self.start[column] : self.start[column + 1]].sum())
+
+    def scaled(self, n_rows: int) -> CellCounts:
+        """The counts that so many rows have, of which these are a sample."""
+        if n_rows == self.n_rows:
+            return self
+        # Rounded up: a column without zeros must not seem to have some.
+        counts = np.ceil(self.counts * (n_rows / self.n_rows))
+        return replace(self, n_rows=n_rows, counts=np.minimum(counts, np.iinfo(np.uint32).max).astype(np.uint32))
 
     def merged(self, other: CellCounts, encoder: Encoder) -> CellCounts:
         """The counts of both."""
@@ -157,7 +166,7 @@ class TrainingFacts:
 
     def check(self, shapes: ShapeFunctions) -> None:
         """Raise ValueError unless the facts are those that a file of these functions has: files can hold anything."""
-        if type(self.n_rows) is not int or self.n_rows < 1:
+        if type(self.n_rows) is not int or not 1 <= self.n_rows <= _MOST_ROWS:
             raise ValueError("training facts must have a number of rows.")
         expected = (0, 0) if is_linear(shapes) else (shapes.n_functions, shapes.n_problems)
         for name in ("importance", "low", "high", "mean"):
