@@ -154,8 +154,8 @@ def _check_same_tables(model: AdditiveSVC, rows: AdditiveRows) -> None:
     """Refuse to go on from curves that were edited, if their method has no weights for them."""
     if model.shapes_.weights.shape[2] != rows.pair.width:
         raise ValueError(
-            f"partial_fit cannot go on from edited curves with approximation={model.approximation!r:.50}. Edit them after "
-            "the last batch, or use approximation='hats'."
+            f"partial_fit cannot go on from edited curves with approximation={model.approximation!r:.50}. Edit them "
+            "after the last batch, or use approximation='hats'."
         )
 
 
