@@ -40,12 +40,14 @@ def main(arguments: list[str] | None = None) -> None:
 def _command(options: argparse.Namespace) -> str:
     """The command that writes the same page."""
     threads = f" --threads {options.threads}" if options.threads != 1 else ""
-    return "python -m benchmarks.tabular" + threads + (" --full" if options.full else "")
+    flags = [name for name in ("full", "cached") if getattr(options, name)]
+    return "python -m benchmarks.tabular" + threads + "".join(f" --{name}" for name in flags)
 
 
 def _run(options: argparse.Namespace, most_rows: int | None) -> list[Results]:
+    every = [name for name, one in CLASSIFIERS.items() if one.ours] if options.cached else NAMES
     choice = Options(
-        frozenset(options.contestants or NAMES),
+        frozenset(options.contestants or every),
         options.threads,
         Cache(options.cache),
         again=options.again,
@@ -69,6 +71,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--threads", type=int, default=1, help="threads of every contestant (1)")
     parser.add_argument("--quick", action="store_true", help="small tables, and EBM from the cache only")
     parser.add_argument("--full", action="store_true", help="all training rows, not 20,000 at most")
+    parser.add_argument("--cached", action="store_true", help="run ours only, and take all peers from the cache")
     parser.add_argument("--again", action="store_true", help="run the peers again, too")
     parser.add_argument("--cache", type=Path, default=CACHE, help="results of the peers (build/tabular_cache.json)")
     parser.add_argument("--rows", type=int, default=10_000_000, help="rows of large (10,000,000)")
