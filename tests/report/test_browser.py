@@ -13,7 +13,7 @@ import kernline
 from kernline import AdditiveSVC
 
 from .browsing import opened
-from .models import regression, table_model, words
+from .models import digits, regression, sparse_model, table_model, words
 from .test_embedding import HOSTILE
 
 
@@ -105,6 +105,45 @@ def test_changed_values_give_the_decision_of_the_model(chromium, table_report):
         assert report.messages == []
 
 
+def parts_of(report):
+    """What each feature adds to the chosen score, as the page shows it."""
+    while report.page.locator("#row-more").is_visible():
+        report.page.click("#row-more")
+    names = report.page.locator("#row-parts .part-name").all_inner_texts()
+    parts = report.page.locator("#row-parts .part").all_inner_texts()
+    return {name: float(part.replace("−", "-")) for name, part in zip(names, parts, strict=True)}
+
+
+def test_parts_are_centred_effects(chromium, table_report, tmp_path):
+    X, y, X_test, y_test = digits()
+    path = tmp_path / "report.html"
+    model = AdditiveSVC(random_state=0).fit(X, y)
+    kernline.report(model, X_test, y_test, path)
+    for fitted, rows, page in (table_report, (model, X_test, path)):
+        effects = fitted.shapes_.centred().explain(rows)
+        with opened(chromium, page) as report:
+            row = chosen_row(report.page)
+            problem = int(np.argmax(report.scores()))
+            for name, part in parts_of(report).items():
+                expected = effects.row(row, problem)[fitted.shapes_.function_names.index(name)]
+                assert part == pytest.approx(expected, abs=1e-4), name
+            rest = re.findall(r"[+−]?\d+\.\d+", report.page.inner_text("#row-others"))
+            assert float(rest[-1].replace("−", "-")) == pytest.approx(effects.intercepts[problem], abs=1e-4)
+
+
+def test_parts_of_sparse_rows_are_those_of_values_that_are_not_zero(chromium, tmp_path):
+    model, X, y = sparse_model()
+    path = tmp_path / "report.html"
+    kernline.report(model, X, y, path)
+    effects = model.shapes_.explain(X)
+    with opened(chromium, path) as report:
+        row = chosen_row(report.page)
+        found = parts_of(report)
+        assert sorted(map(int, found)) == sorted(X[[row]].indices)
+        expected = effects.row(row, int(np.argmax(report.scores())))
+        np.testing.assert_allclose(list(found.values()), expected[list(map(int, found))], atol=1e-4)
+
+
 def test_a_page_that_is_cut_to_size_still_gives_the_decision(chromium, tmp_path):
     X, y = words(n_features=3000, n_classes=30)
     model = AdditiveSVC(random_state=0, tol=0.1).fit(X, y)
@@ -160,7 +199,8 @@ def test_curves_in_the_table_are_those_of_the_model(chromium, table_report):
             values = [row[0] if name == "colour" else float(row[0]) for row in cells]
             values = [None if value == "missing" else value for value in values]
             found = [float(row[-1]) for row in cells]
-            np.testing.assert_allclose(found, model.shapes_.evaluate(name, values)[:, 0], rtol=1e-3, atol=2e-2)
+            expected = model.shapes_.centred().evaluate(name, values)[:, 0]
+            np.testing.assert_allclose(found, expected, rtol=1e-3, atol=2e-2)
 
 
 def test_the_keyboard_reaches_everything(chromium, table_report):

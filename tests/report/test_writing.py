@@ -183,6 +183,44 @@ def test_reasons_are_the_largest_differences_between_two_scores():
     row = worst_rows(outcome)[0]
     parts = model.shapes_.explain(X_test[[row]])
     push = parts.row(0, outcome.found[row]) - parts.row(0, outcome.true[row])
-    found = reasons(model.shapes_, X_test, outcome, row)
+    found = reasons(model.shapes_, X_test, outcome, row, [1.0] * 10)
     assert [int(name) for name, _ in found] == np.argsort(-push, kind="stable")[:3].tolist()
     np.testing.assert_allclose([value for _, value in found], np.sort(push)[::-1][:3])
+
+
+def shown_reasons(path):
+    """For each of the most wrong rows, what pushed it there, as the page says."""
+    text = path.read_text(encoding="utf-8").partition('<section id="wrong"')[2].partition("</section>")[0]
+    rows = re.findall(r'<th scope="row">Row (\d+)</th>(.*?)</tr>', text)
+    pushes = re.compile(r"<bdi>([^<]*)</bdi> (−?[\d.e+−]+)")
+    return {
+        int(row) - 1: [(name, float(push.replace("−", "-"))) for name, push in pushes.findall(cells.split("<td")[-1])]
+        for row, cells in rows
+    }
+
+
+def test_reasons_are_centred_effects(tmp_path):
+    path = tmp_path / "report.html"
+    model, X, y = table_model()
+    kernline.report(model, X, y, path)
+    found, effects = shown_reasons(path), model.shapes_.centred().explain(X)
+    assert len(found) > 3
+    for row, pushed in found.items():
+        push = effects.row(row) * np.sign(model.decision_function(X)[row])
+        best = np.argsort(-push, kind="stable")[:3]
+        assert [name for name, _ in pushed] == [model.shapes_.name_of(int(k)) for k in best if push[k] > 0.0]
+        np.testing.assert_allclose([value for _, value in pushed], push[best][: len(pushed)], rtol=1e-3)
+
+
+def test_reasons_of_several_outputs_are_in_the_unit_of_the_worst(tmp_path):
+    path = tmp_path / "report.html"
+    X, y, X_test, y_test = digits()
+    model = kernline.AdditiveSVR(random_state=0).fit(X, np.column_stack([y, 1e30 * X[:, 20]]))
+    true = np.column_stack([y_test, 1e30 * X_test[:, 20]])
+    kernline.report(model, X_test, true, path)
+    found, effects = shown_reasons(path), model.shapes_.centred().explain(X_test)
+    errors = (model.predict(X_test) - true) / true.std(axis=0)
+    for row, pushed in found.items():
+        output = int(np.abs(errors[row]).argmax())
+        push = effects.row(row, output) * np.sign(errors[row, output]) * model.target_unit_[output]
+        np.testing.assert_allclose([value for _, value in pushed], np.sort(push)[::-1][:3], rtol=1e-3)

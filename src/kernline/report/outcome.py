@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -83,6 +84,12 @@ class Measured:
     def n_rows(self) -> int:
         """Rows of the report."""
         return len(self.true)
+
+    @cached_property
+    def errors(self) -> Array:
+        """Predictions minus true numbers, in standard deviations of the true numbers of each output."""
+        spread = self.true.std(axis=0)
+        return (self.found - self.true) / np.where(spread > 0.0, spread, 1.0)
 
 
 Outcome = Classified | Measured

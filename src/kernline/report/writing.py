@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from ..array_types import Array, Matrix, MatrixLike
+from ..array_types import Array, Matrix, MatrixLike, is_sparse
 from ..export.common import names_of_problems
 from ..io.atomic import replacing
 from ..shapes import ShapeFunctions
@@ -131,7 +131,8 @@ def _page(model: Predictor, X: MatrixLike, outcome: Outcome, bokeh: Bokeh, title
         spent = len(json_text(data)) + sum(map(len, parts.values())) + sum(map(len, bokeh.scripts)) + len(own_script())
         places = _add_functions(additive, outcome, MOST_BYTES - _RESERVE - spent, data, parts)
     wrong = {
-        row: reasons(additive.shapes, additive.matrix, outcome, row) if additive else [] for row in worst_rows(outcome)
+        row: reasons(additive.shapes, additive.matrix, outcome, row, additive.units) if additive else []
+        for row in worst_rows(outcome)
     }
     parts["wrong"] = sections.wrong_section(outcome, wrong, places)
     parts["training"] = _training(final, problems, cast("list[dict[str, object]]", data["convergence"]))
@@ -159,7 +160,11 @@ def _problems(outcome: Outcome) -> list[str]:
 
 
 def _additive(model: Predictor, X: MatrixLike) -> Additive | None:
-    """The functions of the last step, and the rows that it receives; None if it has no functions."""
+    """The functions of the last step, and the rows that it receives; None if it has no functions.
+
+    Functions are centred, so that a feature with its average effect adds nothing. Those of sparse rows are not: there a
+    zero adds nothing, and only words that occur count.
+    """
     steps = facts.steps_of(model)
     final = steps[-1]
     if not hasattr(final, "shapes_"):
@@ -167,9 +172,12 @@ def _additive(model: Predictor, X: MatrixLike) -> Additive | None:
     if len(steps) > 1:
         X = model[:-1].transform(X)  # type: ignore[index]
     shapes: ShapeFunctions = final.shapes_.uncentred()
+    matrix = checked_rows(shapes, X, 1)
+    if shapes.training is not None and not is_sparse(matrix):
+        shapes = shapes.centred()
     units = np.broadcast_to(getattr(final, "target_unit_", 1.0), shapes.n_problems)
     names = names_of_problems(cast("AdditiveModel", final))
-    return Additive(shapes, checked_rows(shapes, X, 1), names, units.tolist())
+    return Additive(shapes, matrix, names, units.tolist())
 
 
 def _score_sections(model: Predictor, outcome: Outcome, data: dict[str, object]) -> dict[str, str]:
@@ -234,7 +242,7 @@ def _described(additive: Additive, outcome: Outcome, budget: int) -> tuple[dict[
     used = [used_functions(shapes, used_columns(shapes, matrix, row)) for row in rows]
     chosen, n_rows = listing(shapes, names, used, budget)
     found: dict[str, object] = {
-        "intercepts": shapes.own_intercepts.tolist(),
+        "intercepts": shapes.intercepts.tolist(),
         "units": additive.units,
         "functions": described_functions(shapes, chosen, names),
         "rows": described_rows(shapes, matrix, rows[:n_rows], chosen, outcome, _scores(outcome)),
@@ -247,7 +255,7 @@ def _scores(outcome: Outcome) -> Array:
 
 
 def _notes(shapes: ShapeFunctions, chosen: Listing) -> dict[str, str]:
-    """What the section of features says of importance, and of what is left out."""
+    """What the section of features says of centring, importance, and what is left out."""
     measures = {
         "training": "The importance of a function f is the mean distance of f from its mean over the training rows.",
         "range": "The importance of a function is its range, as the model file is older than the facts of training.",
@@ -265,7 +273,17 @@ def _notes(shapes: ShapeFunctions, chosen: Listing) -> dict[str, str]:
             "cannot be changed under “What if”; shapes_.curve gives them in full.</p>"
         )
     pairs = " and pair of features" if shapes.n_functions > shapes.n_features else ""
-    return {"and_pairs": pairs, "importance_note": measures[chosen.importance.measure], "size_note": size}
+    centring = "A value of zero adds nothing." if shapes.encoder.keeps_zeros else ""
+    if shapes.offsets is not None:
+        centring = (
+            "Functions are centred: their mean over the training rows is zero, and the intercept is their mean score."
+        )
+    return {
+        "and_pairs": pairs,
+        "centring": centring,
+        "importance_note": measures[chosen.importance.measure],
+        "size_note": size,
+    }
 
 
 def _training(model: Predictor, problems: list[str], histories: list[dict[str, object]]) -> str:

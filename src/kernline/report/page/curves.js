@@ -25,7 +25,7 @@ function exactCurve(model, place) {
     const out = new Float64Array(model.nProblems);
     model.addCurve(place, value, out);
     out.forEach((score, p) => {
-      f[p][i] = score;
+      f[p][i] = score - model.offset(place, p);
     });
   });
   return { x, f, problems: model.problems.map((_, p) => p), steps: read.kind === "rows" };
@@ -155,12 +155,13 @@ function levelsOf(model, place) {
   if (!table) return null;
   const axis = table.axes[0];
   const names = [...(axis.names || Array.from(decoded(axis.points), (point) => shortNumber(point)))];
-  const effects = names.map((_, i) => table.scores.subarray(i * model.nProblems, (i + 1) * model.nProblems));
+  const centred = (scores) => scores.map((score, p) => score - model.offset(place, p));
+  const effects = names.map((_, i) => centred(table.scores.subarray(i * model.nProblems, (i + 1) * model.nProblems)));
   const counts = table.counts && [...table.counts];
   const missing = model.missingTerm(place);
   if (missing) {
     names.push("missing");
-    effects.push(missing.scores.subarray(0, model.nProblems));
+    effects.push(centred(missing.scores.subarray(0, model.nProblems)));
     if (counts) counts.push(missing.counts[0]);
   }
   return { names, effects, counts };
@@ -215,11 +216,12 @@ function drawPair(model, place, problem) {
   );
   const unique = sides.map((names) => names.map((name, i) => `${shortened(name, 20)}${"\u200b".repeat(i)}`));
   const cells = { x: [], y: [], a: [], b: [], effect: [], fill: [] };
-  const all = sides[0].flatMap((_, i) => sides[1].map((__, j) => Math.abs(pair.at(i, j, problem))));
+  const effectAt = (i, j) => pair.at(i, j, problem) - model.offset(place, problem);
+  const all = sides[0].flatMap((_, i) => sides[1].map((__, j) => Math.abs(effectAt(i, j))));
   const largest = Math.max(...all) || 1;
   sides[0].forEach((a, i) => {
     sides[1].forEach((b, j) => {
-      const effect = pair.at(i, j, problem);
+      const effect = effectAt(i, j);
       cells.x.push(unique[0][i]);
       cells.y.push(unique[1][j]);
       cells.a.push(a);

@@ -211,5 +211,6 @@ function functionTable(model, place, choice) {
   if (!pair) return { columns: ["Value"], rows: [] };
   const problem = Number(choice) || model.strongest[place];
   const [across, up] = pair.axes.map(placesOf);
-  return { columns: ["", ...up], rows: across.map((name, i) => [name, ...up.map((_, j) => pair.at(i, j, problem))]) };
+  const effect = (i, j) => pair.at(i, j, problem) - model.offset(place, problem);
+  return { columns: ["", ...up], rows: across.map((name, i) => [name, ...up.map((_, j) => effect(i, j))]) };
 }

@@ -30,6 +30,10 @@ class WhatIf {
     return this.classChoice ? Number(this.classChoice.value) : 0;
   }
 
+  get outcome() {
+    return this.data.task === "regression" ? "prediction" : "score";
+  }
+
   choose(number) {
     this.row = this.rows[number];
     this.rowChoice.value = String(number);
@@ -116,7 +120,7 @@ class WhatIf {
     const others = scores[problem] / model.units[problem] - model.intercepts[problem] - listed;
     document.getElementById("row-others").textContent =
       `All other features: ${signed(others * model.units[problem])}. ` +
-      `Intercept: ${signed(model.intercepts[problem] * model.units[problem])}.`;
+      `${model.isCentred ? `Mean ${this.outcome} of the training rows` : "Intercept"}: ${signed(model.intercepts[problem] * model.units[problem])}.`;
     this.showScores(scores);
   }
 
