@@ -131,6 +131,32 @@ def test_parts_are_centred_effects(chromium, table_report, tmp_path):
             assert float(rest[-1].replace("−", "-")) == pytest.approx(effects.intercepts[problem], abs=1e-4)
 
 
+BLUE = {"light": "rgb(0, 114, 178)", "dark": "rgb(86, 180, 233)"}
+ORANGE = {"light": "rgb(179, 71, 0)", "dark": "rgb(240, 136, 62)"}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_blue_speaks_for_a_class_and_orange_against_it(chromium, table_report, scheme):
+    with opened(chromium, table_report[2]) as report:
+        report.page.emulate_media(color_scheme=scheme)
+        parts = parts_of(report)
+        bars = report.page.locator("#row-parts .signed-bar").evaluate_all(
+            "bars => bars.map((bar) => getComputedStyle(bar).backgroundColor)"
+        )
+        expected = {name: (BLUE if part >= 0.0 else ORANGE)[scheme] for name, part in parts.items()}
+        assert dict(zip(parts, bars, strict=True)) == expected
+        assert set(bars) == {BLUE[scheme], ORANGE[scheme]}
+        report.page.fill("#feature-search", "colour")
+        report.page.click("#feature-list tbody button >> text=/^colour$/")
+        report.see_all()
+        columns = report.page.evaluate(
+            """() => Bokeh.documents.flatMap((one) => [...one.all_models]).filter((one) => one.type === "ColumnDataSource")
+            .map((one) => one.data).find((data) => data.label && data.effect)"""
+        )
+        for effect, fill in zip(columns["effect"], columns["fill"], strict=True):
+            assert fill.replace(",", ", ") == (BLUE if effect >= 0.0 else ORANGE)[scheme]
+
+
 def test_parts_of_sparse_rows_are_those_of_values_that_are_not_zero(chromium, tmp_path):
     model, X, y = sparse_model()
     path = tmp_path / "report.html"

@@ -5,9 +5,10 @@ const PALETTE = {
   dark: ["#56b4e9", "#f0883e", "#2fc49b", "#e59ac6", "#e6c229", "#9ecbe8", "#b8b8b8"],
 };
 const DASHES = ["solid", "dashed", "dotted", "dotdash"];
+// What speaks against a class, nothing, and what speaks for it: as in the displays, and in the style sheet.
 const DIVERGING = {
-  light: ["#0072b2", "#f4f4f4", "#b34700"],
-  dark: ["#56b4e9", "#2a2e33", "#f0883e"],
+  light: ["#b34700", "#f4f4f4", "#0072b2"],
+  dark: ["#f0883e", "#2a2e33", "#56b4e9"],
 };
 
 const darkScheme = window.matchMedia("(prefers-color-scheme: dark)");
@@ -269,7 +270,7 @@ function drawConfusion(confusion, names) {
       cells.true.push(names[i]);
       cells.found.push(names[j]);
       cells.rows.push(count);
-      cells.fill.push(diverging((i === j ? -1 : 1) * Math.sqrt(count / Math.max(1, totals[i]))));
+      cells.fill.push(diverging((i === j ? 1 : -1) * Math.sqrt(count / Math.max(1, totals[i]))));
     }
   }
   const figure = newFigure({

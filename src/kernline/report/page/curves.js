@@ -182,7 +182,7 @@ function drawLevels(model, place, problem) {
     y_range: new Bokeh.FactorRange({ factors: label }),
     tooltips: [["level", "@name"], ["effect", "@effect{0.0000}"], ...(levels.counts ? [["training rows", "@rows"]] : [])],
   });
-  const data = { label, effect, name: order.map((i) => levels.names[i]), fill: effect.map((f) => colour(f < 0 ? 0 : 1)) };
+  const data = { label, effect, name: order.map((i) => levels.names[i]), fill: effect.map((f) => diverging(f < 0 ? -1 : 1)) };
   if (levels.counts) data.rows = order.map((i) => levels.counts[i]);
   figure.hbar({
     y: { field: "label" },
