@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 import kernline
-from kernline import AdditiveSVC
+from kernline import AdditiveSVC, AdditiveSVR
 
 from .browsing import opened
 from .models import digits, regression, sparse_model, table_model, words
@@ -284,6 +284,16 @@ def test_axe_finds_no_serious_violation(chromium, axe, table_report, tmp_path):
                     if one["impact"] in ("serious", "critical")
                 ]
                 assert serious == []
+
+
+def test_a_wide_table_does_not_widen_the_page(chromium, tmp_path):
+    X, y, X_test, y_test = digits()
+    model = AdditiveSVR(random_state=0).fit(X, np.column_stack([y, 1e30 * X[:, 20]]))
+    kernline.report(model, X_test, np.column_stack([y_test, 1e30 * X_test[:, 20]]), tmp_path / "report.html")
+    with opened(chromium, tmp_path / "report.html") as report:
+        report.page.set_viewport_size({"width": 400, "height": 900})
+        report.see_all()
+        assert report.page.evaluate("document.documentElement.scrollWidth") <= 400
 
 
 @pytest.mark.parametrize("width", [400, 1400])

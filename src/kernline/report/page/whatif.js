@@ -131,7 +131,7 @@ class WhatIf {
     const shown = task === "regression" ? this.problem : task === "binary" ? 0 : best;
     const text = task === "regression" ? "Prediction: " : "Decision: ";
     const label = task === "regression" ? [] : [nameElement(classes[best]), ", score "];
-    output.replaceChildren(text, ...label, newElement("strong", {}, scores[shown].toFixed(6)));
+    output.replaceChildren(text, ...label, newElement("strong", {}, fixed(scores[shown], 6)));
     output.dataset.scores = JSON.stringify([...scores]);
     const original = this.row.data.scores;
     const list = document.getElementById("row-scores");
@@ -143,7 +143,7 @@ class WhatIf {
           "tr",
           {},
           newElement("th", { scope: "row" }, nameElement(this.model.problems[p])),
-          newElement("td", { class: "number" }, scores[p].toFixed(6)),
+          newElement("td", { class: "number" }, fixed(scores[p], 6)),
           newElement("td", { class: "number" }, signed(scores[p] - original[p])),
         ),
       ),
@@ -151,8 +151,13 @@ class WhatIf {
   }
 }
 
+// A number with so many digits after the point; large ones have an exponent, as their digits would widen the page.
+function fixed(value, digits) {
+  return Math.abs(value) < 1e9 ? value.toFixed(digits) : value.toExponential(digits);
+}
+
 function signed(value) {
-  const rounded = value.toFixed(4);
+  const rounded = fixed(value, 4);
   if (Number(rounded) === 0) return "0.0000";
   return value < 0 ? rounded.replace("-", "−") : `+${rounded}`;
 }
