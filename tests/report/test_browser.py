@@ -150,8 +150,8 @@ def test_blue_speaks_for_a_class_and_orange_against_it(chromium, table_report, s
         report.page.click("#feature-list tbody button >> text=/^colour$/")
         report.see_all()
         columns = report.page.evaluate(
-            """() => Bokeh.documents.flatMap((one) => [...one.all_models]).filter((one) => one.type === "ColumnDataSource")
-            .map((one) => one.data).find((data) => data.label && data.effect)"""
+            """() => Bokeh.documents.flatMap((one) => [...one.all_models])
+            .filter((one) => one.type === "ColumnDataSource").map((one) => one.data).find((data) => data.label && data.effect)"""
         )
         for effect, fill in zip(columns["effect"], columns["fill"], strict=True):
             assert fill.replace(",", ", ") == (BLUE if effect >= 0.0 else ORANGE)[scheme]

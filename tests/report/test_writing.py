@@ -4,11 +4,17 @@ import json
 import re
 import subprocess
 import sys
+import warnings
 from dataclasses import replace
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from sklearn.compose import make_column_transformer
+from sklearn.impute import SimpleImputer
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, OneHotEncoder
 
 import kernline
 from kernline.report import listing as listing_module
@@ -16,7 +22,7 @@ from kernline.report import writing
 from kernline.report.outcome import classified
 from kernline.report.rows import reasons, worst_rows
 
-from .models import digits, landmark_models, regression, table_model, words
+from .models import digits, landmark_models, mixed, regression, table_model, words
 
 
 def data_of(path):
@@ -36,6 +42,30 @@ def test_every_kind_of_additive_model(tmp_path, kinds):
         assert {"summary", "scores", "features", "what-if", "wrong", "training", "facts"} <= set(found), name
         assert ("confusion" in found) == hasattr(model, "decision_function"), name
         assert path.stat().st_size < 5_000_000
+
+
+def test_pipelines_have_the_names_that_their_steps_give(tmp_path):
+    frame, signal, _ = mixed()
+    steps = make_column_transformer(
+        (SimpleImputer(), ["age", "income", "balance"]), (OneHotEncoder(sparse_output=False), ["colour"])
+    )
+    model = make_pipeline(steps, kernline.AdditiveSVC(random_state=0)).fit(frame, signal > 0.3)
+    path = tmp_path / "report.html"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        kernline.report(model, frame, signal > 0.3, path)
+    assert sorted(data_of(path)["functions"]["names"]) == sorted(model[:-1].get_feature_names_out())
+    known = {name for pushed in shown_reasons(path).values() for name, _ in pushed}
+    assert known <= set(model[:-1].get_feature_names_out())
+    assert "5, from which the steps before the model make 8" in path.read_text(encoding="utf-8")
+
+
+def test_a_search_is_reported_as_the_estimator_that_it_found(tmp_path):
+    X, y, X_test, y_test = digits()
+    search = GridSearchCV(make_pipeline(MinMaxScaler(), kernline.AdditiveSVC(tol=0.1)), {"additivesvc__C": [1]}, cv=2)
+    kernline.report(search.fit(X, y), X_test, y_test, tmp_path / "report.html")
+    assert "features" in sections_of(tmp_path / "report.html")
+    assert "MinMaxScaler → AdditiveSVC" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
 def test_landmark_models_have_scores_but_no_curves(tmp_path):

@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from ..array_types import Array, Matrix, MatrixLike, is_sparse
+from ..estimators.additive import AdditiveSVC
+from ..estimators.additive_svr import AdditiveSVR
+from ..estimators.pipeline_steps import column_names, found_estimator, last_step, steps_before
 from ..export.common import names_of_problems
 from ..io.atomic import replacing
 from ..shapes import ShapeFunctions
@@ -24,9 +27,6 @@ from .outcome import Classified, Classifier, Outcome, Predictor, classified, is_
 from .page import Bokeh, Page, bokeh_scripts, features_section, own_script, what_if_section
 from .rows import chosen_rows, described_rows, reasons, used_columns, used_functions, worst_rows
 from .scores import class_scores, classification_scores, regression_scores
-
-if TYPE_CHECKING:
-    from ..export.common import AdditiveModel
 
 MOST_BYTES = 5_000_000
 # For the markup that is added last: rows with errors, problems of the training, facts.
@@ -61,7 +61,7 @@ def report(
 
     Parameters
     ----------
-    model : AdditiveSVC, AdditiveSVR, NystromSVC, BudgetedSVC, their CV versions, or a pipeline that ends with one
+    model : AdditiveSVC, AdditiveSVR, NystromSVC, BudgetedSVC, their CV versions, a pipeline that ends with one, or a search
         Models of landmarks have no curves; their reports have scores and training only.
     X : rows, as `predict` takes them, preferably not those of the training
     y : labels, or numbers of a regression
@@ -93,7 +93,7 @@ def report(
 def _checked(model: object) -> Predictor:
     if not hasattr(model, "predict") or not hasattr(model, "get_params"):
         raise TypeError(f"report: model must be a fitted estimator that predicts; got {type(model).__name__}.")
-    predictor = cast(Predictor, model)
+    predictor = cast(Predictor, found_estimator(model))
     final = facts.steps_of(predictor)[-1]
     check_is_fitted(final)
     if getattr(final, "multilabel_", False):
@@ -165,19 +165,15 @@ def _additive(model: Predictor, X: MatrixLike) -> Additive | None:
     Functions are centred, so that a feature with its average effect adds nothing. Those of sparse rows are not: there a
     zero adds nothing, and only words that occur count.
     """
-    steps = facts.steps_of(model)
-    final = steps[-1]
-    if not hasattr(final, "shapes_"):
+    final, before = last_step(model), steps_before(model)
+    if not isinstance(final, AdditiveSVC | AdditiveSVR):
         return None
-    if len(steps) > 1:
-        X = model[:-1].transform(X)  # type: ignore[index]
-    shapes: ShapeFunctions = final.shapes_.uncentred()
-    matrix = checked_rows(shapes, X, 1)
+    matrix = checked_rows(final.shapes_, X if before is None else before.transform(X), 1)
+    shapes = final.shapes_.uncentred().with_names(column_names(final, before))
     if shapes.training is not None and not is_sparse(matrix):
         shapes = shapes.centred()
     units = np.broadcast_to(getattr(final, "target_unit_", 1.0), shapes.n_problems)
-    names = names_of_problems(cast("AdditiveModel", final))
-    return Additive(shapes, matrix, names, units.tolist())
+    return Additive(shapes, matrix, names_of_problems(final), units.tolist())
 
 
 def _score_sections(model: Predictor, outcome: Outcome, data: dict[str, object]) -> dict[str, str]:
