@@ -151,7 +151,8 @@ def test_blue_speaks_for_a_class_and_orange_against_it(chromium, table_report, s
         report.see_all()
         columns = report.page.evaluate(
             """() => Bokeh.documents.flatMap((one) => [...one.all_models])
-            .filter((one) => one.type === "ColumnDataSource").map((one) => one.data).find((data) => data.label && data.effect)"""
+            .filter((one) => one.type === "ColumnDataSource").map((one) => one.data)
+            .find((data) => data.label && data.effect)"""
         )
         for effect, fill in zip(columns["effect"], columns["fill"], strict=True):
             assert fill.replace(",", ", ") == (BLUE if effect >= 0.0 else ORANGE)[scheme]
@@ -227,6 +228,37 @@ def test_curves_in_the_table_are_those_of_the_model(chromium, table_report):
             found = [float(row[-1]) for row in cells]
             expected = model.shapes_.centred().evaluate(name, values)[:, 0]
             np.testing.assert_allclose(found, expected, rtol=1e-3, atol=2e-2)
+
+
+def axis_labels(report):
+    script = "Bokeh.documents.flatMap((one) => [...one.all_models]).map((one) => one.axis_label).filter(Boolean)"
+    return report.page.evaluate(script)
+
+
+def test_effects_say_for_which_class_they_speak(chromium, table_report, tmp_path):
+    with opened(chromium, table_report[2]) as report:
+        assert "adds to the score, towards yes" in report.page.inner_text("#what-if h3")
+        for section in ("#features", "#what-if"):
+            assert "(blue) speak for yes, negative ones (orange) for no." in report.page.inner_text(section)
+        for button in range(report.page.locator("#feature-list tbody button").count()):
+            report.page.locator("#feature-list tbody button").nth(button).click()
+            assert "Effect on the score, towards “yes”." in report.page.inner_text("#feature-facts")
+        report.page.click("#feature-list tbody button >> text=/^age$/")
+        report.see_all()
+        assert "Effect on the score, towards “yes”" in axis_labels(report)
+    X, y, X_test, y_test = digits()
+    model = AdditiveSVR(random_state=0).fit(X, np.column_stack([y, X[:, 20]]))
+    kernline.report(model, X_test, np.column_stack([y_test, X_test[:, 20]]), tmp_path / "report.html")
+    with opened(chromium, tmp_path / "report.html") as report:
+        report.see_all()
+        assert "Effect on the predictions" in axis_labels(report)
+        report.page.select_option("#feature-class", "1")
+        report.see_all()
+        assert "Effect on prediction 1" in axis_labels(report)
+        assert "adds to the prediction of the chosen output" in report.page.inner_text("#what-if h3")
+        for section in ("#features", "#what-if", "#wrong"):
+            assert not re.search(r"\b(scores?|class|classes|decision)\b", report.page.inner_text(section))
+        assert report.messages == []
 
 
 def test_the_keyboard_reaches_everything(chromium, table_report):

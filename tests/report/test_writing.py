@@ -102,6 +102,20 @@ def test_a_regression_has_errors_in_place_of_labels(tmp_path):
     assert "R²" in text
     assert f"{model.score(X, y):.4g}" in text
     assert data_of(path)["task"] == "regression"
+    assert "in the unit of y" in text
+    assert "mean prediction of these rows" in text
+
+
+def test_a_regression_of_several_outputs_is_summed_up_for_each(tmp_path):
+    X, y, X_test, y_test = digits()
+    model = kernline.AdditiveSVR(random_state=0).fit(X, np.column_stack([y, X[:, 20]]))
+    kernline.report(model, X_test, np.column_stack([y_test, X_test[:, 20]]), tmp_path / "report.html")
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    summary = text.partition('<section id="summary"')[2].partition("</section>")[0]
+    assert re.findall("<dt>(R².*?)</dt>", summary) == ["R² of output 0", "R² of output 1"]
+    assert "averaged over outputs" in text
+    wrong = text.partition('<section id="wrong"')[2].partition("</section>")[0]
+    assert len(re.findall(r"output [01]: <bdi>", wrong)) == 10
 
 
 def test_large_models_are_cut_to_size(tmp_path, monkeypatch):

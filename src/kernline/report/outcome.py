@@ -85,11 +85,20 @@ class Measured:
         """Rows of the report."""
         return len(self.true)
 
+    @property
+    def n_outputs(self) -> int:
+        """Numbers of a row."""
+        return int(self.true.shape[1])
+
     @cached_property
     def errors(self) -> Array:
         """Predictions minus true numbers, in standard deviations of the true numbers of each output."""
         spread = self.true.std(axis=0)
         return (self.found - self.true) / np.where(spread > 0.0, spread, 1.0)
+
+    def worst_output(self, row: int) -> int:
+        """The output of a row with the largest of these errors."""
+        return int(np.abs(self.errors[row]).argmax())
 
 
 Outcome = Classified | Measured

@@ -56,9 +56,8 @@ def reasons(
     """
     parts = explain(shapes, matrix[row : row + 1], 1)
     if not isinstance(outcome, Classified):
-        error = outcome.errors[row]
-        output = int(np.abs(error).argmax())
-        push = parts.row(0, output) * np.sign(error[output]) * units[output]
+        output = outcome.worst_output(row)
+        push = parts.row(0, output) * np.sign(outcome.errors[row, output]) * units[output]
     elif shapes.n_problems == 1:
         push = parts.row(0) * (1.0 if outcome.found[row] else -1.0)
     else:

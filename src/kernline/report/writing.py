@@ -61,8 +61,9 @@ def report(
 
     Parameters
     ----------
-    model : AdditiveSVC, AdditiveSVR, NystromSVC, BudgetedSVC, their CV versions, a pipeline that ends with one, or a search
-        Models of landmarks have no curves; their reports have scores and training only.
+    model : AdditiveSVC, AdditiveSVR, NystromSVC, BudgetedSVC, their CV versions, or a pipeline that ends with one
+        Models of landmarks have no curves; their reports have scores and training only. Of a search, such as
+        GridSearchCV, the best estimator is reported.
     X : rows, as `predict` takes them, preferably not those of the training
     y : labels, or numbers of a regression
     path : where to write the page
@@ -224,8 +225,10 @@ def _add_functions(
         budget -= excess + _SLACK
     data |= found
     is_class = isinstance(outcome, Classified)
-    parts["features"] = features_section(additive.problems, is_class, _notes(shapes, chosen))
-    parts["what-if"] = what_if_section(additive.problems, is_class)
+    speaks = sections.meaning_of_signs(outcome)
+    notes = _notes(shapes, chosen, "score" if is_class else "prediction") | {"speaks": speaks}
+    parts["features"] = features_section(additive.problems, is_class, notes)
+    parts["what-if"] = what_if_section(additive.problems, is_class, speaks)
     return {row: place for place, row in enumerate(rows)}
 
 
@@ -250,14 +253,15 @@ def _scores(outcome: Outcome) -> Array:
     return outcome.scores if isinstance(outcome, Classified) else outcome.found
 
 
-def _notes(shapes: ShapeFunctions, chosen: Listing) -> dict[str, str]:
+def _notes(shapes: ShapeFunctions, chosen: Listing, outcome: str) -> dict[str, str]:
     """What the section of features says of centring, importance, and what is left out."""
     measures = {
         "training": "The importance of a function f is the mean distance of f from its mean over the training rows.",
         "range": "The importance of a function is its range, as the model file is older than the facts of training.",
     }
     if shapes.n_problems > 1:
-        measures = {key: f"{text} It is averaged over classes." for key, text in measures.items()}
+        averaged = "classes" if outcome == "score" else "outputs"
+        measures = {key: f"{text} It is averaged over {averaged}." for key, text in measures.items()}
     size = ""
     if not chosen.exact.all() or len(chosen.functions) < shapes.n_functions:
         n_listed, n_exact = len(chosen.functions), int(chosen.exact.sum())
@@ -272,10 +276,12 @@ def _notes(shapes: ShapeFunctions, chosen: Listing) -> dict[str, str]:
     centring = "A value of zero adds nothing." if shapes.encoder.keeps_zeros else ""
     if shapes.offsets is not None:
         centring = (
-            "Functions are centred: their mean over the training rows is zero, and the intercept is their mean score."
+            "Functions are centred: their mean over the training rows is zero, and the intercept is the mean "
+            f"{outcome} of these rows."
         )
     return {
         "and_pairs": pairs,
+        "outcome": outcome,
         "centring": centring,
         "importance_note": measures[chosen.importance.measure],
         "size_note": size,

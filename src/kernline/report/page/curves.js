@@ -96,15 +96,16 @@ function shownProblems(curve, choice) {
 function drawCurve(model, place, choice, mark) {
   const curve = curveOf(model, place);
   if (!curve) return null;
+  const shown = shownProblems(curve, choice);
+  const one = model.task === "regression" ? "output" : "class";
   const figure = newFigure({
     x: model.functions.names ? shortened(model.name(place), 60) : `Feature ${model.name(place)}`,
-    y: "Effect on the score",
+    y: model.effectOn(shown.length === 1 ? curve.problems[shown[0]] : undefined),
     height: 320,
-    tooltips: [["value", "@x"], ["effect", "@y{0.0000}"], ...(model.nProblems > 1 ? [["class", "@name"]] : [])],
+    tooltips: [["value", "@x"], ["effect", "@y{0.0000}"], ...(model.nProblems > 1 ? [[one, "@name"]] : [])],
     hover: { mode: "vline", line_policy: "nearest" },
     x_range: new Bokeh.DataRange1d(),
   });
-  const shown = shownProblems(curve, choice);
   drawDensity(model, place, figure);
   shown.forEach((i, order) => {
     const name = model.problems[curve.problems[i]];
@@ -177,7 +178,7 @@ function drawLevels(model, place, problem) {
   const label = order.map((i, at) => `${shortened(levels.names[i], 28)}${"\u200b".repeat(at)}`);
   const effect = order.map((i) => levels.effects[i][problem]);
   const figure = newFigure({
-    x: "Effect on the score",
+    x: model.effectOn(problem),
     height: 70 + 22 * order.length,
     y_range: new Bokeh.FactorRange({ factors: label }),
     tooltips: [["level", "@name"], ["effect", "@effect{0.0000}"], ...(levels.counts ? [["training rows", "@rows"]] : [])],
@@ -248,10 +249,15 @@ function drawPair(model, place, problem) {
   return figure;
 }
 
+// The problem of a chart of levels or pairs, which shows one: the chosen one, or the strongest.
+function problemOf(model, place, choice) {
+  return Number.isInteger(Number(choice)) && choice !== "" ? Number(choice) : model.strongest[place];
+}
+
 function drawFunction(model, place, choice, mark) {
   const kind = model.kind(place);
   if (kind === "number") return drawCurve(model, place, choice, mark);
-  const problem = Number.isInteger(Number(choice)) && choice !== "" ? Number(choice) : model.strongest[place];
+  const problem = problemOf(model, place, choice);
   return kind === "category" ? drawLevels(model, place, problem) : drawPair(model, place, problem);
 }
 

@@ -5,6 +5,7 @@ class Model {
     const functions = data.functions;
     this.functions = functions;
     this.problems = data.problems;
+    this.task = data.task;
     this.intercepts = data.intercepts;
     this.units = data.units;
     this.numbers = decoded(functions.numbers);
@@ -81,6 +82,14 @@ class Model {
 
   name(place) {
     return this.functions.names ? this.functions.names[place] : String(this.numbers[place]);
+  }
+
+  // What an effect is on: the score of a class, or a prediction. Without a problem, those of all.
+  effectOn(problem) {
+    if (problem === undefined) return `Effect on the ${this.task === "regression" ? "predictions" : "scores"}`;
+    const name = this.problems[problem];
+    if (this.task !== "regression") return `Effect on the score, towards “${shortened(name, 30)}”`;
+    return this.nProblems > 1 ? `Effect on ${name}` : "Effect on the prediction";
   }
 
   kind(place) {
