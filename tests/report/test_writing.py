@@ -8,6 +8,7 @@ import warnings
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from sklearn.compose import make_column_transformer
@@ -192,6 +193,45 @@ def test_errors(tmp_path):
     assert not path.exists()
 
 
+@pytest.mark.parametrize("gap", [None, float("nan"), "NA"])
+def test_missing_labels_are_refused(tmp_path, gap):
+    X, y, X_test, _ = digits()
+    for labels in (y, np.array(["zero or one", "more"], dtype=object)[(y > 1).astype(int)]):
+        given = pd.Series(labels[:200], dtype=object)
+        given[[3, 5]] = pd.NA if gap == "NA" else gap
+        model = kernline.AdditiveSVC(random_state=0, tol=0.1).fit(X, labels)
+        with pytest.raises(ValueError, match="lacks the labels of 2 of its 200 rows"):
+            kernline.report(model, X_test, given, tmp_path / "report.html")
+    assert not (tmp_path / "report.html").exists()
+
+
+def test_y_of_other_kinds_is_refused(tmp_path):
+    X, y, X_test, y_test = digits()
+    path = tmp_path / "report.html"
+    classifier = kernline.AdditiveSVC(random_state=0, tol=0.1).fit(X, y)
+    regressor = kernline.AdditiveSVR(random_state=0).fit(X, y)
+    for model in (classifier, regressor):
+        for given in (None, 3, "yes"):
+            with pytest.raises(ValueError, match=f"for each row of X; got {given!r}"):
+                kernline.report(model, X_test, given, path)
+    with pytest.raises(ValueError, match="finite numbers; 1 of its 200 rows"):
+        kernline.report(regressor, X_test, np.where(np.arange(200) == 7, np.nan, y_test), path)
+    with pytest.raises(ValueError, match=r"in shape \(200,\); got shape \(200, 2\)"):
+        kernline.report(regressor, X_test, np.column_stack([y_test, y_test]), path)
+
+
+def test_the_callable_module_has_the_signature_and_text_of_the_function():
+    program = """
+import inspect, pydoc, kernline
+called, function = inspect.signature(kernline.report), inspect.signature(kernline.report.report)
+assert list(called.parameters) == list(function.parameters) == ["model", "X", "y", "path", "title", "source"]
+assert called == function
+shown = pydoc.render_doc(kernline.report, renderer=pydoc.plaintext)
+assert "report(model: " in shown and "Write a page about a fitted model" in shown and "**options" not in shown
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
 def test_bokeh_is_needed(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "bokeh", None)
     X, y, X_test, y_test = digits()
@@ -215,7 +255,9 @@ def test_few_rows_and_few_classes(tmp_path, rows):
 def test_unknown_labels_are_counted(tmp_path):
     X, y, X_test, y_test = digits()
     model = kernline.AdditiveSVC(random_state=0).fit(X[y < 5], y[y < 5])
-    kernline.report(model, X_test, y_test, tmp_path / "report.html")
+    n_unknown = int((y_test >= 5).sum())
+    with pytest.warns(UserWarning, match=f"{n_unknown} of 200 rows have labels that .* such as 5, 6, 7; .* 0, 1, 2"):
+        kernline.report(model, X_test, y_test, tmp_path / "report.html")
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert f"{(y_test >= 5).sum():,}" in text.partition("Rows with a label that the model does not know")[2][:80]
 

@@ -106,7 +106,10 @@ def _checked(model: object) -> Predictor:
 
 
 def _outcome(model: Predictor, X: MatrixLike, y: ArrayLike | Sequence[object]) -> Outcome:
-    n_rows, n_labels = int(np.shape(X)[0] if not hasattr(X, "shape") else X.shape[0]), len(np.asarray(y))
+    labels = np.asarray(y)
+    if labels.ndim == 0:
+        raise ValueError(f"report: y must have a label or number for each row of X; got {y!r:.80}.")
+    n_rows, n_labels = int(np.shape(X)[0] if not hasattr(X, "shape") else X.shape[0]), len(labels)
     if n_rows != n_labels or not n_rows:
         raise ValueError(
             f"report: X and y must have the same number of rows, at least one; got {n_rows} and {n_labels}."
