@@ -261,6 +261,32 @@ def test_effects_say_for_which_class_they_speak(chromium, table_report, tmp_path
         assert report.messages == []
 
 
+@pytest.mark.parametrize("width", [400, 1400])
+def test_a_large_confusion_matrix_has_the_names_of_classes(chromium, tmp_path, width):
+    X, numbers = words(n_features=60, n_classes=50, n=1000)
+    names = np.array([f"Stadt Nr. {k:02} $$x$$" for k in range(50)])
+    model = AdditiveSVC(random_state=0, tol=0.1).fit(X, names[numbers])
+    path = tmp_path / "report.html"
+    kernline.report(model, X, names[numbers], path)
+    with opened(chromium, path) as report:
+        report.page.set_viewport_size({"width": width, "height": 900})
+        report.page.reload()
+        report.page.locator("#confusion-chart").scroll_into_view_if_needed()
+        report.see_all()
+        axes = report.page.evaluate(
+            """() => Bokeh.documents.flatMap((one) => [...one.all_models])
+            .filter((one) => one.axis_label && one.axis_label.endsWith(" class"))
+            .map((one) => [one.axis_label, [...one.major_label_overrides.values()]])"""
+        )
+        shown = dict(axes)
+        assert set(shown) == {"True class", "Predicted class"}
+        assert [name[:12] for name in shown["True class"]] == [name[:12] for name in names]
+        every = {1400: 1, 400: 4}[width]
+        assert [name[:12] for name in shown["Predicted class"]] == [name[:12] for name in names[::every]]
+        assert report.messages == []
+        report.page.locator("#confusion-chart").screenshot(path=tmp_path / f"confusion{width}.png")
+
+
 def test_the_keyboard_reaches_everything(chromium, table_report):
     _, _, path = table_report
     with opened(chromium, path) as report:
