@@ -105,6 +105,25 @@ def test_changed_values_give_the_decision_of_the_model(chromium, table_report):
         assert report.messages == []
 
 
+@pytest.mark.parametrize("scale", ["rank", "max", "minmax"])
+def test_a_flag_is_a_choice_of_two(chromium, tmp_path, scale):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"flag": (rng.random(300) < 0.3).astype(float), "share": rng.random(300)})
+    model = AdditiveSVC("chi2", scale=scale, random_state=0).fit(X, X["flag"] + X["share"] > 0.7)
+    kernline.report(model, X, X["flag"] + X["share"] > 0.7, tmp_path / "report.html")
+    with opened(chromium, tmp_path / "report.html") as report:
+        row = X.iloc[[chosen_row(report.page)]].copy()
+        assert report.page.locator('input[type="range"]').count() == 1
+        select = report.page.locator('select[aria-label="flag"]')
+        assert select.locator("option").all_inner_texts() in (["0", "1"], ["0", "1", "(missing)"])
+        assert select.input_value() == str(int(row["flag"].iloc[0]))
+        for value in (1, 0):
+            select.select_option(str(value))
+            row["flag"] = float(value)
+            agree(report.scores(), scores_of(model, row)[0])
+        assert report.messages == []
+
+
 def parts_of(report):
     """What each feature adds to the chosen score, as the page shows it."""
     while report.page.locator("#row-more").is_visible():

@@ -194,7 +194,15 @@ class Control {
   newFields() {
     if (!this.model.isColumn(this.place)) return [newElement("span", { class: "note" }, "follows its two features")];
     if (!this.model.isNumber[this.place]) return this.levelFields();
-    return this.numberFields();
+    return this.isZeroOrOne() ? this.choiceOf([0, 1], ["0", "1"]) : this.numberFields();
+  }
+
+  // Whether the training rows have 0 and 1 only, as of a flag. Values beyond them must not count, or they can be typed.
+  isZeroOrOne() {
+    const density = densityOf(this.model, this.place);
+    const known = (x) => x === 0 || x === 1;
+    if (!density || !this.model.functions.clips || this.model.valueAt(this.place, 1) !== 1) return false;
+    return density.x.length === 2 && density.x.every(known) && (known(this.value) || Number.isNaN(this.value));
   }
 
   numberFields() {
@@ -232,16 +240,20 @@ class Control {
 
   levelFields() {
     const levels = this.model.levelsOf(this.place);
-    const select = newElement("select", { "aria-label": this.model.name(this.place) });
     const axis = levels ? levels.axes[0] : { points: null, names: [] };
-    const points = decoded(axis.points) || [];
-    const names = axis.names || Array.from(points, (point) => shortNumber(point));
-    names.forEach((name, i) => select.append(newElement("option", { value: String(points[i]) }, name)));
+    const points = Array.from(decoded(axis.points) || []);
+    const names = axis.names || points.map(shortNumber);
     const unseen = points.length ? Math.max(...points) + 1 : 0;
-    select.append(newElement("option", { value: String(unseen) }, "(another level)"));
+    return this.choiceOf([...points, unseen], [...names, "(another level)"]);
+  }
+
+  // A list of values to choose from; one that it does not have is shown as the last.
+  choiceOf(values, names) {
+    const select = newElement("select", { "aria-label": this.model.name(this.place) });
+    names.forEach((name, i) => select.append(newElement("option", { value: String(values[i]) }, name)));
     if (this.model.readsMissing(this.place)) select.append(newElement("option", { value: "NaN" }, "(missing)"));
-    const known = Array.from(points).includes(this.value);
-    select.value = Number.isNaN(this.value) ? "NaN" : String(known ? this.value : unseen);
+    const known = values.includes(this.value);
+    select.value = Number.isNaN(this.value) ? "NaN" : String(known ? this.value : values[values.length - 1]);
     select.addEventListener("change", () => this.owner.changed(this.place, Number(select.value)));
     return [select];
   }
