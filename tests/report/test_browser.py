@@ -256,6 +256,7 @@ def axis_labels(report):
 
 def test_effects_say_for_which_class_they_speak(chromium, table_report, tmp_path):
     with opened(chromium, table_report[2]) as report:
+        assert re.search(r"^Decision: (yes|no), score of yes -?\d", report.page.inner_text("#row-decision"))
         assert "adds to the score, towards yes" in report.page.inner_text("#what-if h3")
         for section in ("#features", "#what-if"):
             assert "(blue) speak for yes, negative ones (orange) for no." in report.page.inner_text(section)

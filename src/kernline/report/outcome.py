@@ -5,13 +5,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from ..array_types import Array, Indices, Labels, MatrixLike
+from ..caching import cached_property
 from ..encoding.frames import is_missing
 
 

@@ -130,7 +130,8 @@ class WhatIf {
     const best = task === "binary" ? Number(scores[0] > 0) : this.best(scores);
     const shown = task === "regression" ? this.problem : task === "binary" ? 0 : best;
     const text = task === "regression" ? "Prediction: " : "Decision: ";
-    const label = task === "regression" ? [] : [nameElement(classes[best]), ", score "];
+    const scored = nameElement(this.model.problems[shown]);
+    const label = task === "regression" ? [] : [nameElement(classes[best]), ", score of ", scored, " "];
     output.replaceChildren(text, ...label, newElement("strong", {}, fixed(scores[shown], 6)));
     output.dataset.scores = JSON.stringify([...scores]);
     const original = this.row.data.scores;
