@@ -10,10 +10,10 @@ import pandas as pd
 import pytest
 
 import kernline
-from kernline import AdditiveSVC
+from kernline import AdditiveSVC, AdditiveSVR
 
 from .browsing import opened
-from .models import regression, table_model, words
+from .models import digits, regression, sparse_model, table_model, words
 from .test_embedding import HOSTILE
 
 
@@ -105,6 +105,91 @@ def test_changed_values_give_the_decision_of_the_model(chromium, table_report):
         assert report.messages == []
 
 
+@pytest.mark.parametrize("scale", ["rank", "max", "minmax"])
+def test_a_flag_is_a_choice_of_two(chromium, tmp_path, scale):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"flag": (rng.random(300) < 0.3).astype(float), "share": rng.random(300)})
+    model = AdditiveSVC("chi2", scale=scale, random_state=0).fit(X, X["flag"] + X["share"] > 0.7)
+    kernline.report(model, X, X["flag"] + X["share"] > 0.7, tmp_path / "report.html")
+    with opened(chromium, tmp_path / "report.html") as report:
+        row = X.iloc[[chosen_row(report.page)]].copy()
+        assert report.page.locator('input[type="range"]').count() == 1
+        select = report.page.locator('select[aria-label="flag"]')
+        assert select.locator("option").all_inner_texts() in (["0", "1"], ["0", "1", "(missing)"])
+        assert select.input_value() == str(int(row["flag"].iloc[0]))
+        for value in (1, 0):
+            select.select_option(str(value))
+            row["flag"] = float(value)
+            agree(report.scores(), scores_of(model, row)[0])
+        assert report.messages == []
+
+
+def parts_of(report):
+    """What each feature adds to the chosen score, as the page shows it."""
+    while report.page.locator("#row-more").is_visible():
+        report.page.click("#row-more")
+    names = report.page.locator("#row-parts .part-name").all_inner_texts()
+    parts = report.page.locator("#row-parts .part").all_inner_texts()
+    return {name: float(part.replace("−", "-")) for name, part in zip(names, parts, strict=True)}
+
+
+def test_parts_are_centred_effects(chromium, table_report, tmp_path):
+    X, y, X_test, y_test = digits()
+    path = tmp_path / "report.html"
+    model = AdditiveSVC(random_state=0).fit(X, y)
+    kernline.report(model, X_test, y_test, path)
+    for fitted, rows, page in (table_report, (model, X_test, path)):
+        effects = fitted.shapes_.centred().explain(rows)
+        with opened(chromium, page) as report:
+            row = chosen_row(report.page)
+            problem = int(np.argmax(report.scores()))
+            for name, part in parts_of(report).items():
+                expected = effects.row(row, problem)[fitted.shapes_.function_names.index(name)]
+                assert part == pytest.approx(expected, abs=1e-4), name
+            rest = re.findall(r"[+−]?\d+\.\d+", report.page.inner_text("#row-others"))
+            assert float(rest[-1].replace("−", "-")) == pytest.approx(effects.intercepts[problem], abs=1e-4)
+
+
+BLUE = {"light": "rgb(0, 114, 178)", "dark": "rgb(86, 180, 233)"}
+ORANGE = {"light": "rgb(179, 71, 0)", "dark": "rgb(240, 136, 62)"}
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_blue_speaks_for_a_class_and_orange_against_it(chromium, table_report, scheme):
+    with opened(chromium, table_report[2]) as report:
+        report.page.emulate_media(color_scheme=scheme)
+        parts = parts_of(report)
+        bars = report.page.locator("#row-parts .signed-bar").evaluate_all(
+            "bars => bars.map((bar) => getComputedStyle(bar).backgroundColor)"
+        )
+        expected = {name: (BLUE if part >= 0.0 else ORANGE)[scheme] for name, part in parts.items()}
+        assert dict(zip(parts, bars, strict=True)) == expected
+        assert set(bars) == {BLUE[scheme], ORANGE[scheme]}
+        report.page.fill("#feature-search", "colour")
+        report.page.click("#feature-list tbody button >> text=/^colour$/")
+        report.see_all()
+        columns = report.page.evaluate(
+            """() => Bokeh.documents.flatMap((one) => [...one.all_models])
+            .filter((one) => one.type === "ColumnDataSource").map((one) => one.data)
+            .find((data) => data.label && data.effect)"""
+        )
+        for effect, fill in zip(columns["effect"], columns["fill"], strict=True):
+            assert fill.replace(",", ", ") == (BLUE if effect >= 0.0 else ORANGE)[scheme]
+
+
+def test_parts_of_sparse_rows_are_those_of_values_that_are_not_zero(chromium, tmp_path):
+    model, X, y = sparse_model()
+    path = tmp_path / "report.html"
+    kernline.report(model, X, y, path)
+    effects = model.shapes_.explain(X)
+    with opened(chromium, path) as report:
+        row = chosen_row(report.page)
+        found = parts_of(report)
+        assert sorted(map(int, found)) == sorted(X[[row]].indices)
+        expected = effects.row(row, int(np.argmax(report.scores())))
+        np.testing.assert_allclose(list(found.values()), expected[list(map(int, found))], atol=1e-4)
+
+
 def test_a_page_that_is_cut_to_size_still_gives_the_decision(chromium, tmp_path):
     X, y = words(n_features=3000, n_classes=30)
     model = AdditiveSVC(random_state=0, tol=0.1).fit(X, y)
@@ -160,7 +245,66 @@ def test_curves_in_the_table_are_those_of_the_model(chromium, table_report):
             values = [row[0] if name == "colour" else float(row[0]) for row in cells]
             values = [None if value == "missing" else value for value in values]
             found = [float(row[-1]) for row in cells]
-            np.testing.assert_allclose(found, model.shapes_.evaluate(name, values)[:, 0], rtol=1e-3, atol=2e-2)
+            expected = model.shapes_.centred().evaluate(name, values)[:, 0]
+            np.testing.assert_allclose(found, expected, rtol=1e-3, atol=2e-2)
+
+
+def axis_labels(report):
+    script = "Bokeh.documents.flatMap((one) => [...one.all_models]).map((one) => one.axis_label).filter(Boolean)"
+    return report.page.evaluate(script)
+
+
+def test_effects_say_for_which_class_they_speak(chromium, table_report, tmp_path):
+    with opened(chromium, table_report[2]) as report:
+        assert re.search(r"^Decision: (yes|no), score of yes -?\d", report.page.inner_text("#row-decision"))
+        assert "adds to the score, towards yes" in report.page.inner_text("#what-if h3")
+        for section in ("#features", "#what-if"):
+            assert "(blue) speak for yes, negative ones (orange) for no." in report.page.inner_text(section)
+        for button in range(report.page.locator("#feature-list tbody button").count()):
+            report.page.locator("#feature-list tbody button").nth(button).click()
+            assert "Effect on the score, towards “yes”." in report.page.inner_text("#feature-facts")
+        report.page.click("#feature-list tbody button >> text=/^age$/")
+        report.see_all()
+        assert "Effect on the score, towards “yes”" in axis_labels(report)
+    X, y, X_test, y_test = digits()
+    model = AdditiveSVR(random_state=0).fit(X, np.column_stack([y, X[:, 20]]))
+    kernline.report(model, X_test, np.column_stack([y_test, X_test[:, 20]]), tmp_path / "report.html")
+    with opened(chromium, tmp_path / "report.html") as report:
+        report.see_all()
+        assert "Effect on the predictions" in axis_labels(report)
+        report.page.select_option("#feature-class", "1")
+        report.see_all()
+        assert "Effect on prediction 1" in axis_labels(report)
+        assert "adds to the prediction of the chosen output" in report.page.inner_text("#what-if h3")
+        for section in ("#features", "#what-if", "#wrong"):
+            assert not re.search(r"\b(scores?|class|classes|decision)\b", report.page.inner_text(section))
+        assert report.messages == []
+
+
+@pytest.mark.parametrize("width", [400, 1400])
+def test_a_large_confusion_matrix_has_the_names_of_classes(chromium, tmp_path, width):
+    X, numbers = words(n_features=60, n_classes=50, n=1000)
+    names = np.array([f"Stadt Nr. {k:02} $$x$$" for k in range(50)])
+    model = AdditiveSVC(random_state=0, tol=0.1).fit(X, names[numbers])
+    path = tmp_path / "report.html"
+    kernline.report(model, X, names[numbers], path)
+    with opened(chromium, path) as report:
+        report.page.set_viewport_size({"width": width, "height": 900})
+        report.page.reload()
+        report.page.locator("#confusion-chart").scroll_into_view_if_needed()
+        report.see_all()
+        axes = report.page.evaluate(
+            """() => Bokeh.documents.flatMap((one) => [...one.all_models])
+            .filter((one) => one.axis_label && one.axis_label.endsWith(" class"))
+            .map((one) => [one.axis_label, [...one.major_label_overrides.values()]])"""
+        )
+        shown = dict(axes)
+        assert set(shown) == {"True class", "Predicted class"}
+        assert [name[:12] for name in shown["True class"]] == [name[:12] for name in names]
+        every = {1400: 1, 400: 4}[width]
+        assert [name[:12] for name in shown["Predicted class"]] == [name[:12] for name in names[::every]]
+        assert report.messages == []
+        report.page.locator("#confusion-chart").screenshot(path=tmp_path / f"confusion{width}.png")
 
 
 def test_the_keyboard_reaches_everything(chromium, table_report):
@@ -218,6 +362,16 @@ def test_axe_finds_no_serious_violation(chromium, axe, table_report, tmp_path):
                     if one["impact"] in ("serious", "critical")
                 ]
                 assert serious == []
+
+
+def test_a_wide_table_does_not_widen_the_page(chromium, tmp_path):
+    X, y, X_test, y_test = digits()
+    model = AdditiveSVR(random_state=0).fit(X, np.column_stack([y, 1e30 * X[:, 20]]))
+    kernline.report(model, X_test, np.column_stack([y_test, 1e30 * X_test[:, 20]]), tmp_path / "report.html")
+    with opened(chromium, tmp_path / "report.html") as report:
+        report.page.set_viewport_size({"width": 400, "height": 900})
+        report.see_all()
+        assert report.page.evaluate("document.documentElement.scrollWidth") <= 400
 
 
 @pytest.mark.parametrize("width", [400, 1400])

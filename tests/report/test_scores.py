@@ -102,7 +102,8 @@ class _Model:
 
 
 def test_labels_that_the_model_does_not_know_are_errors():
-    found = classified(_Model(), [-1.0, 1.0, 1.0], ["1", "2", "other"])
+    with pytest.warns(UserWarning, match="1 of 3 rows have labels .* such as other"):
+        found = classified(_Model(), [-1.0, 1.0, 1.0], ["1", "2", "other"])
     assert found.names == ["1", "2", "other"]
     np.testing.assert_array_equal(found.right, [1.0, 1.0, 0.0])
     assert np.isnan(found.margins[2])

@@ -4,11 +4,18 @@ import json
 import re
 import subprocess
 import sys
+import warnings
 from dataclasses import replace
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
+from sklearn.compose import make_column_transformer
+from sklearn.impute import SimpleImputer
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MinMaxScaler, OneHotEncoder
 
 import kernline
 from kernline.report import listing as listing_module
@@ -16,7 +23,7 @@ from kernline.report import writing
 from kernline.report.outcome import classified
 from kernline.report.rows import reasons, worst_rows
 
-from .models import digits, landmark_models, regression, table_model, words
+from .models import digits, landmark_models, mixed, regression, table_model, words
 
 
 def data_of(path):
@@ -36,6 +43,30 @@ def test_every_kind_of_additive_model(tmp_path, kinds):
         assert {"summary", "scores", "features", "what-if", "wrong", "training", "facts"} <= set(found), name
         assert ("confusion" in found) == hasattr(model, "decision_function"), name
         assert path.stat().st_size < 5_000_000
+
+
+def test_pipelines_have_the_names_that_their_steps_give(tmp_path):
+    frame, signal, _ = mixed()
+    steps = make_column_transformer(
+        (SimpleImputer(), ["age", "income", "balance"]), (OneHotEncoder(sparse_output=False), ["colour"])
+    )
+    model = make_pipeline(steps, kernline.AdditiveSVC(random_state=0)).fit(frame, signal > 0.3)
+    path = tmp_path / "report.html"
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        kernline.report(model, frame, signal > 0.3, path)
+    assert sorted(data_of(path)["functions"]["names"]) == sorted(model[:-1].get_feature_names_out())
+    known = {name for pushed in shown_reasons(path).values() for name, _ in pushed}
+    assert known <= set(model[:-1].get_feature_names_out())
+    assert "5, from which the steps before the model make 8" in path.read_text(encoding="utf-8")
+
+
+def test_a_search_is_reported_as_the_estimator_that_it_found(tmp_path):
+    X, y, X_test, y_test = digits()
+    search = GridSearchCV(make_pipeline(MinMaxScaler(), kernline.AdditiveSVC(tol=0.1)), {"additivesvc__C": [1]}, cv=2)
+    kernline.report(search.fit(X, y), X_test, y_test, tmp_path / "report.html")
+    assert "features" in sections_of(tmp_path / "report.html")
+    assert "MinMaxScaler → AdditiveSVC" in (tmp_path / "report.html").read_text(encoding="utf-8")
 
 
 def test_landmark_models_have_scores_but_no_curves(tmp_path):
@@ -72,6 +103,20 @@ def test_a_regression_has_errors_in_place_of_labels(tmp_path):
     assert "R²" in text
     assert f"{model.score(X, y):.4g}" in text
     assert data_of(path)["task"] == "regression"
+    assert "in the unit of y" in text
+    assert "mean prediction of these rows" in text
+
+
+def test_a_regression_of_several_outputs_is_summed_up_for_each(tmp_path):
+    X, y, X_test, y_test = digits()
+    model = kernline.AdditiveSVR(random_state=0).fit(X, np.column_stack([y, X[:, 20]]))
+    kernline.report(model, X_test, np.column_stack([y_test, X_test[:, 20]]), tmp_path / "report.html")
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    summary = text.partition('<section id="summary"')[2].partition("</section>")[0]
+    assert re.findall("<dt>(R².*?)</dt>", summary) == ["R² of output 0", "R² of output 1"]
+    assert "averaged over outputs" in text
+    wrong = text.partition('<section id="wrong"')[2].partition("</section>")[0]
+    assert len(re.findall(r"output [01]: <bdi>", wrong)) == 10
 
 
 def test_large_models_are_cut_to_size(tmp_path, monkeypatch):
@@ -148,6 +193,45 @@ def test_errors(tmp_path):
     assert not path.exists()
 
 
+@pytest.mark.parametrize("gap", [None, float("nan"), "NA"])
+def test_missing_labels_are_refused(tmp_path, gap):
+    X, y, X_test, _ = digits()
+    for labels in (y, np.array(["zero or one", "more"], dtype=object)[(y > 1).astype(int)]):
+        given = pd.Series(labels[:200], dtype=object)
+        given[[3, 5]] = pd.NA if gap == "NA" else gap
+        model = kernline.AdditiveSVC(random_state=0, tol=0.1).fit(X, labels)
+        with pytest.raises(ValueError, match="lacks the labels of 2 of its 200 rows"):
+            kernline.report(model, X_test, given, tmp_path / "report.html")
+    assert not (tmp_path / "report.html").exists()
+
+
+def test_y_of_other_kinds_is_refused(tmp_path):
+    X, y, X_test, y_test = digits()
+    path = tmp_path / "report.html"
+    classifier = kernline.AdditiveSVC(random_state=0, tol=0.1).fit(X, y)
+    regressor = kernline.AdditiveSVR(random_state=0).fit(X, y)
+    for model in (classifier, regressor):
+        for given in (None, 3, "yes"):
+            with pytest.raises(ValueError, match=f"for each row of X; got {given!r}"):
+                kernline.report(model, X_test, given, path)
+    with pytest.raises(ValueError, match="finite numbers; 1 of its 200 rows"):
+        kernline.report(regressor, X_test, np.where(np.arange(200) == 7, np.nan, y_test), path)
+    with pytest.raises(ValueError, match=r"in shape \(200,\); got shape \(200, 2\)"):
+        kernline.report(regressor, X_test, np.column_stack([y_test, y_test]), path)
+
+
+def test_the_callable_module_has_the_signature_and_text_of_the_function():
+    program = """
+import inspect, pydoc, kernline
+called, function = inspect.signature(kernline.report), inspect.signature(kernline.report.report)
+assert list(called.parameters) == list(function.parameters) == ["model", "X", "y", "path", "title", "source"]
+assert called == function
+shown = pydoc.render_doc(kernline.report, renderer=pydoc.plaintext)
+assert "report(model: " in shown and "Write a page about a fitted model" in shown and "**options" not in shown
+"""
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
 def test_bokeh_is_needed(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "bokeh", None)
     X, y, X_test, y_test = digits()
@@ -171,7 +255,9 @@ def test_few_rows_and_few_classes(tmp_path, rows):
 def test_unknown_labels_are_counted(tmp_path):
     X, y, X_test, y_test = digits()
     model = kernline.AdditiveSVC(random_state=0).fit(X[y < 5], y[y < 5])
-    kernline.report(model, X_test, y_test, tmp_path / "report.html")
+    n_unknown = int((y_test >= 5).sum())
+    with pytest.warns(UserWarning, match=f"{n_unknown} of 200 rows have labels that .* such as 5, 6, 7; .* 0, 1, 2"):
+        kernline.report(model, X_test, y_test, tmp_path / "report.html")
     text = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert f"{(y_test >= 5).sum():,}" in text.partition("Rows with a label that the model does not know")[2][:80]
 
@@ -183,6 +269,44 @@ def test_reasons_are_the_largest_differences_between_two_scores():
     row = worst_rows(outcome)[0]
     parts = model.shapes_.explain(X_test[[row]])
     push = parts.row(0, outcome.found[row]) - parts.row(0, outcome.true[row])
-    found = reasons(model.shapes_, X_test, outcome, row)
+    found = reasons(model.shapes_, X_test, outcome, row, [1.0] * 10)
     assert [int(name) for name, _ in found] == np.argsort(-push, kind="stable")[:3].tolist()
     np.testing.assert_allclose([value for _, value in found], np.sort(push)[::-1][:3])
+
+
+def shown_reasons(path):
+    """For each of the most wrong rows, what pushed it there, as the page says."""
+    text = path.read_text(encoding="utf-8").partition('<section id="wrong"')[2].partition("</section>")[0]
+    rows = re.findall(r'<th scope="row">Row (\d+)</th>(.*?)</tr>', text)
+    pushes = re.compile(r"<bdi>([^<]*)</bdi> (−?[\d.e+−]+)")
+    return {
+        int(row) - 1: [(name, float(push.replace("−", "-"))) for name, push in pushes.findall(cells.split("<td")[-1])]
+        for row, cells in rows
+    }
+
+
+def test_reasons_are_centred_effects(tmp_path):
+    path = tmp_path / "report.html"
+    model, X, y = table_model()
+    kernline.report(model, X, y, path)
+    found, effects = shown_reasons(path), model.shapes_.centred().explain(X)
+    assert len(found) > 3
+    for row, pushed in found.items():
+        push = effects.row(row) * np.sign(model.decision_function(X)[row])
+        best = np.argsort(-push, kind="stable")[:3]
+        assert [name for name, _ in pushed] == [model.shapes_.name_of(int(k)) for k in best if push[k] > 0.0]
+        np.testing.assert_allclose([value for _, value in pushed], push[best][: len(pushed)], rtol=1e-3)
+
+
+def test_reasons_of_several_outputs_are_in_the_unit_of_the_worst(tmp_path):
+    path = tmp_path / "report.html"
+    X, y, X_test, y_test = digits()
+    model = kernline.AdditiveSVR(random_state=0).fit(X, np.column_stack([y, 1e30 * X[:, 20]]))
+    true = np.column_stack([y_test, 1e30 * X_test[:, 20]])
+    kernline.report(model, X_test, true, path)
+    found, effects = shown_reasons(path), model.shapes_.centred().explain(X_test)
+    errors = (model.predict(X_test) - true) / true.std(axis=0)
+    for row, pushed in found.items():
+        output = int(np.abs(errors[row]).argmax())
+        push = effects.row(row, output) * np.sign(errors[row, output]) * model.target_unit_[output]
+        np.testing.assert_allclose([value for _, value in pushed], np.sort(push)[::-1][:3], rtol=1e-3)

@@ -10,8 +10,8 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ..array_types import Array
+from ..estimators.pipeline_steps import last_step
 from . import style
-from .model_parts import last_step
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,9 +10,9 @@ import numpy as np
 
 from ..array_types import Array, Floats
 from ..estimators.budgeted import BudgetedSVC
+from ..estimators.pipeline_steps import last_step
 from ..landmarks import merging
 from . import style
-from .model_parts import last_step
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ..array_types import Labels, MatrixLike
 from ..estimators.additive_base import AdditiveBase
+from ..estimators.pipeline_steps import column_names, last_step, steps_before
 from ..shapes import ShapeFunctions
 
 
@@ -68,34 +69,13 @@ class ModelParts:
         return names.index(str(name))
 
 
-def last_step(estimator: object) -> object:
-    """The estimator itself, what a search has found, or the last step of a pipeline."""
-    found = getattr(estimator, "best_estimator_", estimator)
-    return found.steps[-1][1] if isinstance(found, Pipeline) else found
-
-
 def model_parts(estimator: object, display: str) -> ModelParts:
     """Find the additive model in an estimator, or raise."""
-    found = getattr(estimator, "best_estimator_", estimator)
-    model, before = last_step(found), None
+    model, before = last_step(estimator), steps_before(estimator)
     if not isinstance(model, AdditiveBase):
         raise TypeError(
             f"{display} takes AdditiveSVC, AdditiveSVR, their CV versions, and pipelines that end with one; got "
             f"{type(model).__name__}. sklearn.inspection.PartialDependenceDisplay draws any estimator."
         )
     check_is_fitted(model)
-    if isinstance(found, Pipeline) and len(found.steps) > 1:
-        before = found[:-1]
-    return ModelParts(model, before, _feature_names(model, before))
-
-
-def _feature_names(model: AdditiveBase, before: Pipeline | None) -> Labels | None:
-    own = model.shapes_.feature_names_in_
-    if own is not None or before is None:
-        return own
-    try:
-        names = np.asarray(before.get_feature_names_out(), dtype=object)
-    except (AttributeError, ValueError):  # a step that does not name its columns
-        return None
-    is_numbered = all(name == f"x{j}" for j, name in enumerate(names))
-    return None if is_numbered or names.size != model.shapes_.n_features else names
+    return ModelParts(model, before, column_names(model, before))

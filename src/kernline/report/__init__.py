@@ -3,24 +3,35 @@
 Importing a module of this package makes `kernline.report` the package, so it must do what the function does.
 """
 
+from __future__ import annotations
+
+import os
 import sys
+from collections.abc import Sequence
 from types import ModuleType
+
+from numpy.typing import ArrayLike
+
+from ..array_types import MatrixLike
+from .writing import report
 
 __all__ = ["report"]
 
 
 class _Callable(ModuleType):
-    def __call__(self, *args: object, **options: object) -> None:
-        from .writing import report
+    def __call__(
+        self,
+        model: object,
+        X: MatrixLike,
+        y: ArrayLike | Sequence[object],
+        path: str | os.PathLike[str],
+        *,
+        title: str | None = None,
+        source: str | None = None,
+    ) -> None:
+        report(model, X, y, path, title=title, source=source)
 
-        report(*args, **options)  # type: ignore[arg-type]
-
-    def __getattr__(self, name: str) -> object:
-        if name != "report":
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        from .writing import report
-
-        return report
+    __call__.__doc__ = report.__doc__
 
 
 sys.modules[__name__].__class__ = _Callable

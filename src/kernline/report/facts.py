@@ -63,12 +63,19 @@ def training_rows(model: Predictor, problems: Sequence[str]) -> tuple[list[list[
 def model_facts(model: Predictor, shapes: ShapeFunctions | None) -> Rows:
     """What the model is."""
     final = steps_of(model)[-1]
-    rows: Rows = [("Model", described(model)), ("Features", f"{getattr(model, 'n_features_in_', 0):,}")]
+    rows: Rows = [("Model", described(model)), ("Features", _features(model, final))]
     rows += [(f"{name.rstrip('_')} used", _short(getattr(final, name))) for name in _FITTED if hasattr(final, name)]
     if shapes is not None:
         rows += [("Pairs of features", f"{len(shapes.pairs):,}"), ("Size in memory", f"{shapes.nbytes / 1024:,.0f} KB")]
         rows += [("Edited", edit) for edit in getattr(shapes, "edits", ())]
     return rows
+
+
+def _features(model: Predictor, final: Predictor) -> str:
+    """The number of columns of the data, and of those that the steps of a pipeline make of them."""
+    given, made = (getattr(step, "n_features_in_", None) for step in (model, final))
+    text = "–" if given is None else f"{given:,}"
+    return text if given == made or made is None else f"{text}, from which the steps before the model make {made:,}"
 
 
 def parameters(model: Predictor) -> Rows:

@@ -37,6 +37,7 @@ def described_functions(shapes: ShapeFunctions, chosen: Listing, names: list[str
         "exact": packed(chosen.exact),
         "importance": packed(chosen.importance.overall[listed].astype(np.float32)),
         "measure": chosen.importance.measure,
+        "offsets": _offsets(shapes, chosen),
         "strongest": packed(chosen.importance.values[listed].argmax(axis=1)),
         "isNumber": packed([bool(k < shapes.n_features and encoder.is_number[k]) for k in listed]),
         "read": _read_table(shapes),
@@ -101,6 +102,11 @@ def _weights(shapes: ShapeFunctions, chosen: Listing) -> Packed:
     return packed(shapes.weights[:, numbers].transpose(1, 0, 2), _TYPE_OF_WEIGHTS)
 
 
+def _offsets(shapes: ShapeFunctions, chosen: Listing) -> Packed | None:
+    """What is subtracted from the exact functions to centre them, (n_exact, n_problems); None if they are not."""
+    return None if shapes.offsets is None else packed(shapes.offsets[chosen.functions[chosen.exact]])
+
+
 def _drawn(shapes: ShapeFunctions, chosen: Listing) -> Described | None:
     """The strongest curves of the other numbers: which, their range, and their points in 256 steps of it."""
     others = chosen.functions[~chosen.exact]
@@ -111,6 +117,8 @@ def _drawn(shapes: ShapeFunctions, chosen: Listing) -> Described | None:
     strength = chosen.importance.values[numbers]
     problems = np.argsort(-strength, axis=1, kind="stable")[:, : chosen.n_drawn]
     points = curve_points(shapes, numbers, problems).transpose(1, 0, 2)
+    if shapes.offsets is not None:
+        points -= np.take_along_axis(shapes.offsets[numbers], problems, axis=1)[:, :, None]
     low, high = points.min(axis=2), points.max(axis=2)
     span = np.where(high > low, high - low, 1.0)
     steps = np.rint((points - low[:, :, None]) / span[:, :, None] * 255.0)

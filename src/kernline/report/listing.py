@@ -145,6 +145,7 @@ def _costs(shapes: ShapeFunctions) -> Array:
     n_problems, _, width = shapes.weights.shape
     costs = np.where(shapes.encoder.is_number, 4.0 * n_problems * width, 0.0)
     costs = np.append(costs, np.zeros(shapes.n_functions - shapes.n_features))
+    costs += 0.0 if shapes.offsets is None else 8.0 * n_problems
     positions = {columns: k for k, columns in enumerate(shapes.functions)}
     for term in shapes.encoder.terms:
         points = sum(axis.points.size for axis in term.axes) if isinstance(term, TableTerm) else 0

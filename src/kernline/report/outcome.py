@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
@@ -10,6 +11,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..array_types import Array, Indices, Labels, MatrixLike
+from ..caching import cached_property
+from ..encoding.frames import is_missing
 
 
 class Predictor(Protocol):
@@ -84,6 +87,21 @@ class Measured:
         """Rows of the report."""
         return len(self.true)
 
+    @property
+    def n_outputs(self) -> int:
+        """Numbers of a row."""
+        return int(self.true.shape[1])
+
+    @cached_property
+    def errors(self) -> Array:
+        """Predictions minus true numbers, in standard deviations of the true numbers of each output."""
+        spread = self.true.std(axis=0)
+        return (self.found - self.true) / np.where(spread > 0.0, spread, 1.0)
+
+    def worst_output(self, row: int) -> int:
+        """The output of a row with the largest of these errors."""
+        return int(np.abs(self.errors[row]).argmax())
+
 
 Outcome = Classified | Measured
 
@@ -98,21 +116,45 @@ def classified(model: Classifier, X: MatrixLike, y: ArrayLike | Sequence[object]
     true = np.asarray(y)
     if true.ndim != 1:
         raise ValueError(f"report: y must have one label per row; got an array of shape {true.shape}.")
+    _check_labels(true)
     classes, true = _comparable(np.asarray(model.classes_), true)
     known = {label: k for k, label in enumerate(classes.tolist())}
     distinct, inverse = np.unique(true, return_inverse=True)
     others = [label for label in distinct.tolist() if label not in known]
     number = known | {label: len(known) + k for k, label in enumerate(others)}
+    true = np.array([number[label] for label in distinct.tolist()], dtype=np.int64)[inverse]
+    _warn_of_unknown(true, classes, others)
     scores = np.asarray(model.decision_function(X), dtype=np.float64)
     found = (scores > 0.0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)
     return Classified(
         names=[str(label) for label in [*model.classes_.tolist(), *others]],
         n_classes=classes.size,
-        true=np.array([number[label] for label in distinct.tolist()], dtype=np.int64)[inverse],
+        true=true,
         found=found,
         scores=scores.reshape(len(found), -1),
         probabilities=np.asarray(model.predict_proba(X)) if hasattr(model, "predict_proba") else None,
     )
+
+
+def _check_labels(y: Labels) -> None:
+    """Refuse missing labels."""
+    n_missing = sum(map(is_missing, y.tolist())) if y.dtype.kind in "OfcmM" else 0
+    if n_missing:
+        raise ValueError(
+            f"report: y lacks the labels of {n_missing:,} of its {y.size:,} rows (NaN or None). Leave out these rows."
+        )
+
+
+def _warn_of_unknown(true: Indices, classes: Labels, others: Sequence[object]) -> None:
+    """Warn of labels that are not classes of the model: they are often written in another way."""
+    n_unknown = int((true >= classes.size).sum())
+    if n_unknown:
+        given, known = (", ".join(str(label)[:40] for label in labels[:3]) for labels in (others, classes.tolist()))
+        warnings.warn(
+            f"report: {n_unknown:,} of {true.size:,} rows have labels that the model was not trained on, such as "
+            f"{given}; they count as errors. Classes of the model are, for example, {known}.",
+            stacklevel=2,
+        )
 
 
 def measured(model: Predictor, X: MatrixLike, y: ArrayLike | Sequence[object]) -> Measured:
@@ -122,9 +164,15 @@ def measured(model: Predictor, X: MatrixLike, y: ArrayLike | Sequence[object]) -
         true = np.asarray(y, dtype=np.float64)
     except (TypeError, ValueError):
         raise ValueError("report: y must have numbers, as the model is a regression; got labels.") from None
-    if true.reshape(len(true), -1).shape != found.reshape(len(found), -1).shape or not np.isfinite(true).all():
+    if true.reshape(len(true), -1).shape != found.reshape(len(found), -1).shape:
         raise ValueError(
-            f"report: y must have a finite number for each prediction, in shape {found.shape}; got shape {true.shape}."
+            f"report: y must have a number for each prediction, in shape {found.shape}; got shape {true.shape}."
+        )
+    n_unusable = int((~np.isfinite(true.reshape(len(true), -1))).any(axis=1).sum())
+    if n_unusable:
+        raise ValueError(
+            f"report: y must have finite numbers; {n_unusable:,} of its {len(true):,} rows have NaN or infinity. Leave "
+            "out these rows."
         )
     return Measured(true.reshape(len(true), -1), found.reshape(len(found), -1))
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from .. import __version__
 from .embedding import escaped, json_text, policy
-from .markup import Markup, choice, table
+from .markup import Markup, choice, named, table
 
 _SCRIPTS = ("arrays.js", "model.js", "charts.js", "curves.js", "features.js", "whatif.js", "main.js")
 _TITLES = {
@@ -87,18 +87,21 @@ def features_section(problems: Sequence[str], is_classifier: bool, notes: dict[s
     return Markup(Template(_file("features.html")).substitute(class_choice=chosen, **notes))
 
 
-def what_if_section(problems: Sequence[str], is_classifier: bool) -> Markup:
-    """A row whose values can be changed; the script fills it."""
+def what_if_section(problems: Sequence[str], is_classifier: bool, speaks: str) -> Markup:
+    """A row whose values can be changed; the script fills it. `speaks` says what the signs of effects mean."""
     several = len(problems) > 1
-    what = "class" if is_classifier else "output"
-    scores = table("Scores of this row", [what.capitalize(), "Score", "Change"], []).replace(
-        "<tbody>", '<tbody id="row-scores">'
-    )
+    what, outcome = ("class", "score") if is_classifier else ("output", "prediction")
+    scores = table(
+        f"{outcome.capitalize()}s of this row", [what.capitalize(), outcome.capitalize(), "Change"], []
+    ).replace("<tbody>", '<tbody id="row-scores">')
+    of_class = f" of the chosen {what}" if several else ""
     text = Template(_file("what_if.html")).substitute(
         method="decision_function" if is_classifier else "predict",
-        class_choice=choice("row-class", f"Parts in the score of {what}") if several else "",
+        result="decision" if is_classifier else "prediction",
+        class_choice=choice("row-class", f"Parts of the {outcome} of {what}") if several else "",
         scores=scores if several else "",
-        of_class=f" to the score of the chosen {what}" if several else "",
+        sum=f"the {outcome}{of_class}" + (f", towards {named(problems[0])}" if is_classifier and not several else ""),
+        speaks=f"<p>{speaks}</p>",
     )
     return Markup(text)
 

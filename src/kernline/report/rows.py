@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -40,23 +41,23 @@ def worst_rows(outcome: Outcome) -> list[int]:
         wrong = np.flatnonzero(outcome.true != outcome.found)
         size = -outcome.margins[wrong]
     else:
-        spread = outcome.true.std(axis=0)
-        error = np.abs(outcome.found - outcome.true) / np.where(spread > 0.0, spread, 1.0)
-        wrong, size = np.arange(outcome.n_rows), error.max(axis=1)
+        wrong, size = np.arange(outcome.n_rows), np.abs(outcome.errors).max(axis=1)
     order = np.argsort(-np.nan_to_num(size, nan=-np.inf), kind="stable")
     return [int(row) for row in wrong[order[:N_WRONG]]]
 
 
-def reasons(shapes: ShapeFunctions, matrix: Matrix, outcome: Outcome, row: int) -> list[tuple[str, float]]:
+def reasons(
+    shapes: ShapeFunctions, matrix: Matrix, outcome: Outcome, row: int, units: Sequence[float]
+) -> list[tuple[str, float]]:
     """The functions that pushed a row most towards its wrong label, or in the direction of its error, and how far.
 
-    Of several classes, that is what they add to the score of the predicted class above that of the true one.
+    Of several classes, that is what they add to the score of the predicted class above that of the true one. Of several
+    outputs, it is the one with the largest error in standard deviations; `units` are those of the predictions.
     """
     parts = explain(shapes, matrix[row : row + 1], 1)
     if not isinstance(outcome, Classified):
-        error = (outcome.found - outcome.true)[row]
-        output = int(np.abs(error).argmax())
-        push = parts.row(0, output) * np.sign(error[output])
+        output = outcome.worst_output(row)
+        push = parts.row(0, output) * np.sign(outcome.errors[row, output]) * units[output]
     elif shapes.n_problems == 1:
         push = parts.row(0) * (1.0 if outcome.found[row] else -1.0)
     else:

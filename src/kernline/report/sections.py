@@ -17,12 +17,16 @@ from .scores import ClassScore, Score
 MOST_IN_TABLE = 20
 _MOST_CONFUSED = 10
 _MOST_PROBLEMS = 20
+_MOST_CARDS = 6  # of outputs
 
 
 def summary(about: str, outcome: Outcome, scores: Sequence[Score], gap: float | None, tol: float | None) -> Markup:
     """What the report says, in a few numbers."""
-    main = scores[0]
-    cards = [(main.name, number(main.interval.value, main.is_share), ends(main.interval, main.is_share))]
+    main = scores[:1] if isinstance(outcome, Classified) else scores[:: len(scores) // outcome.n_outputs]
+    cards = [
+        (score.name, number(score.interval.value, score.is_share), ends(score.interval, score.is_share))
+        for score in main[:_MOST_CARDS]
+    ]
     cards += [("Rows", f"{outcome.n_rows:,}", "")]
     if isinstance(outcome, Classified):
         wrong = int((outcome.true != outcome.found).sum())
@@ -137,6 +141,16 @@ def _figures(charts: Sequence[tuple[str, str]]) -> Markup:
     return Markup(f'<div class="figures">{shown}</div>')
 
 
+def meaning_of_signs(outcome: Outcome) -> str:
+    """What positive and negative effects speak for."""
+    if not isinstance(outcome, Classified):
+        return "Positive effects (blue) raise the prediction, negative ones (orange) lower it."
+    if outcome.scores.shape[1] > 1:
+        return "Positive effects (blue) speak for a class, negative ones (orange) against it."
+    against, towards = map(named, outcome.names[:2])
+    return f"Positive effects (blue) speak for {towards}, negative ones (orange) for {against}."
+
+
 def wrong_section(
     outcome: Outcome, wrong: Mapping[int, Sequence[tuple[str, float]]], places: Mapping[int, int]
 ) -> Markup:
@@ -149,19 +163,27 @@ def wrong_section(
                 f'<button type="button" data-row="{places[row]}">What if'
                 f'<span class="hidden"> row {row + 1}</span></button>'
             )
-        rows.append([f"Row {row + 1}", *_error(outcome, row), *([link, _pushed(reasons)] if places else [])])
+        output = ""
+        if not isinstance(outcome, Classified) and outcome.n_outputs > 1:
+            output = f"output {outcome.worst_output(row)}: "
+        rows.append([f"Row {row + 1}", *_error(outcome, row), *([link, _pushed(reasons, output)] if places else [])])
     if isinstance(outcome, Classified):
         head, rule = (
             ["Row", "True class", "Predicted", "Margin"],
             (
                 "Wrong labels, farthest from right first. The margin is by how much the score of the true class "
-                "exceeds the best other score. Rows are counted from 1."
+                "exceeds the best other score. Features that pushed a row speak for the predicted class, and more than "
+                "for the true one. Rows are counted from 1."
             ),
         )
     else:
         head, rule = (
             ["Row", "True value", "Prediction", "Error"],
-            ("The largest errors, in standard deviations of the true values. Rows are counted from 1."),
+            (
+                "The largest errors first, compared in standard deviations of the true values. An error is the "
+                "prediction minus the true value, in the unit of y. Features that pushed a row add to its prediction "
+                "in the direction of the error. Rows are counted from 1."
+            ),
         )
     if not rows:
         return section("wrong", "Most wrong rows", paragraph("No row has a wrong label."))
@@ -171,8 +193,8 @@ def wrong_section(
     return section("wrong", "Most wrong rows", paragraph(rule), shown)
 
 
-def _pushed(reasons: Sequence[tuple[str, float]]) -> Markup:
-    return Markup(", ".join(f"{named(name)} {number(push)}" for name, push in reasons) or "–")
+def _pushed(reasons: Sequence[tuple[str, float]], output: str) -> Markup:
+    return Markup(output + (", ".join(f"{named(name)} {number(push)}" for name, push in reasons) or "–"))
 
 
 def _error(outcome: Outcome, row: int) -> list[object]:

@@ -5,13 +5,16 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, cast
+from typing import NamedTuple, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from ..array_types import Array, Matrix, MatrixLike
+from ..array_types import Array, Matrix, MatrixLike, is_sparse
+from ..estimators.additive import AdditiveSVC
+from ..estimators.additive_svr import AdditiveSVR
+from ..estimators.pipeline_steps import column_names, found_estimator, last_step, steps_before
 from ..export.common import names_of_problems
 from ..io.atomic import replacing
 from ..shapes import ShapeFunctions
@@ -24,9 +27,6 @@ from .outcome import Classified, Classifier, Outcome, Predictor, classified, is_
 from .page import Bokeh, Page, bokeh_scripts, features_section, own_script, what_if_section
 from .rows import chosen_rows, described_rows, reasons, used_columns, used_functions, worst_rows
 from .scores import class_scores, classification_scores, regression_scores
-
-if TYPE_CHECKING:
-    from ..export.common import AdditiveModel
 
 MOST_BYTES = 5_000_000
 # For the markup that is added last: rows with errors, problems of the training, facts.
@@ -62,7 +62,8 @@ def report(
     Parameters
     ----------
     model : AdditiveSVC, AdditiveSVR, NystromSVC, BudgetedSVC, their CV versions, or a pipeline that ends with one
-        Models of landmarks have no curves; their reports have scores and training only.
+        Models of landmarks have no curves; their reports have scores and training only. Of a search, such as
+        GridSearchCV, the best estimator is reported.
     X : rows, as `predict` takes them, preferably not those of the training
     y : labels, or numbers of a regression
     path : where to write the page
@@ -93,7 +94,7 @@ def report(
 def _checked(model: object) -> Predictor:
     if not hasattr(model, "predict") or not hasattr(model, "get_params"):
         raise TypeError(f"report: model must be a fitted estimator that predicts; got {type(model).__name__}.")
-    predictor = cast(Predictor, model)
+    predictor = cast(Predictor, found_estimator(model))
     final = facts.steps_of(predictor)[-1]
     check_is_fitted(final)
     if getattr(final, "multilabel_", False):
@@ -105,7 +106,10 @@ def _checked(model: object) -> Predictor:
 
 
 def _outcome(model: Predictor, X: MatrixLike, y: ArrayLike | Sequence[object]) -> Outcome:
-    n_rows, n_labels = int(np.shape(X)[0] if not hasattr(X, "shape") else X.shape[0]), len(np.asarray(y))
+    labels = np.asarray(y)
+    if labels.ndim == 0:
+        raise ValueError(f"report: y must have a label or number for each row of X; got {y!r:.80}.")
+    n_rows, n_labels = int(np.shape(X)[0] if not hasattr(X, "shape") else X.shape[0]), len(labels)
     if n_rows != n_labels or not n_rows:
         raise ValueError(
             f"report: X and y must have the same number of rows, at least one; got {n_rows} and {n_labels}."
@@ -131,7 +135,8 @@ def _page(model: Predictor, X: MatrixLike, outcome: Outcome, bokeh: Bokeh, title
         spent = len(json_text(data)) + sum(map(len, parts.values())) + sum(map(len, bokeh.scripts)) + len(own_script())
         places = _add_functions(additive, outcome, MOST_BYTES - _RESERVE - spent, data, parts)
     wrong = {
-        row: reasons(additive.shapes, additive.matrix, outcome, row) if additive else [] for row in worst_rows(outcome)
+        row: reasons(additive.shapes, additive.matrix, outcome, row, additive.units) if additive else []
+        for row in worst_rows(outcome)
     }
     parts["wrong"] = sections.wrong_section(outcome, wrong, places)
     parts["training"] = _training(final, problems, cast("list[dict[str, object]]", data["convergence"]))
@@ -159,17 +164,20 @@ def _problems(outcome: Outcome) -> list[str]:
 
 
 def _additive(model: Predictor, X: MatrixLike) -> Additive | None:
-    """The functions of the last step, and the rows that it receives; None if it has no functions."""
-    steps = facts.steps_of(model)
-    final = steps[-1]
-    if not hasattr(final, "shapes_"):
+    """The functions of the last step, and the rows that it receives; None if it has no functions.
+
+    Functions are centred, so that a feature with its average effect adds nothing. Those of sparse rows are not: there a
+    zero adds nothing, and only words that occur count.
+    """
+    final, before = last_step(model), steps_before(model)
+    if not isinstance(final, AdditiveSVC | AdditiveSVR):
         return None
-    if len(steps) > 1:
-        X = model[:-1].transform(X)  # type: ignore[index]
-    shapes: ShapeFunctions = final.shapes_.uncentred()
+    matrix = checked_rows(final.shapes_, X if before is None else before.transform(X), 1)
+    shapes = final.shapes_.uncentred().with_names(column_names(final, before))
+    if shapes.training is not None and not is_sparse(matrix):
+        shapes = shapes.centred()
     units = np.broadcast_to(getattr(final, "target_unit_", 1.0), shapes.n_problems)
-    names = names_of_problems(cast("AdditiveModel", final))
-    return Additive(shapes, checked_rows(shapes, X, 1), names, units.tolist())
+    return Additive(shapes, matrix, names_of_problems(final), units.tolist())
 
 
 def _score_sections(model: Predictor, outcome: Outcome, data: dict[str, object]) -> dict[str, str]:
@@ -220,8 +228,10 @@ def _add_functions(
         budget -= excess + _SLACK
     data |= found
     is_class = isinstance(outcome, Classified)
-    parts["features"] = features_section(additive.problems, is_class, _notes(shapes, chosen))
-    parts["what-if"] = what_if_section(additive.problems, is_class)
+    speaks = sections.meaning_of_signs(outcome)
+    notes = _notes(shapes, chosen, "score" if is_class else "prediction") | {"speaks": speaks}
+    parts["features"] = features_section(additive.problems, is_class, notes)
+    parts["what-if"] = what_if_section(additive.problems, is_class, speaks)
     return {row: place for place, row in enumerate(rows)}
 
 
@@ -234,7 +244,7 @@ def _described(additive: Additive, outcome: Outcome, budget: int) -> tuple[dict[
     used = [used_functions(shapes, used_columns(shapes, matrix, row)) for row in rows]
     chosen, n_rows = listing(shapes, names, used, budget)
     found: dict[str, object] = {
-        "intercepts": shapes.own_intercepts.tolist(),
+        "intercepts": shapes.intercepts.tolist(),
         "units": additive.units,
         "functions": described_functions(shapes, chosen, names),
         "rows": described_rows(shapes, matrix, rows[:n_rows], chosen, outcome, _scores(outcome)),
@@ -246,14 +256,15 @@ def _scores(outcome: Outcome) -> Array:
     return outcome.scores if isinstance(outcome, Classified) else outcome.found
 
 
-def _notes(shapes: ShapeFunctions, chosen: Listing) -> dict[str, str]:
-    """What the section of features says of importance, and of what is left out."""
+def _notes(shapes: ShapeFunctions, chosen: Listing, outcome: str) -> dict[str, str]:
+    """What the section of features says of centring, importance, and what is left out."""
     measures = {
         "training": "The importance of a function f is the mean distance of f from its mean over the training rows.",
         "range": "The importance of a function is its range, as the model file is older than the facts of training.",
     }
     if shapes.n_problems > 1:
-        measures = {key: f"{text} It is averaged over classes." for key, text in measures.items()}
+        averaged = "classes" if outcome == "score" else "outputs"
+        measures = {key: f"{text} It is averaged over {averaged}." for key, text in measures.items()}
     size = ""
     if not chosen.exact.all() or len(chosen.functions) < shapes.n_functions:
         n_listed, n_exact = len(chosen.functions), int(chosen.exact.sum())
@@ -265,7 +276,19 @@ def _notes(shapes: ShapeFunctions, chosen: Listing) -> dict[str, str]:
             "cannot be changed under “What if”; shapes_.curve gives them in full.</p>"
         )
     pairs = " and pair of features" if shapes.n_functions > shapes.n_features else ""
-    return {"and_pairs": pairs, "importance_note": measures[chosen.importance.measure], "size_note": size}
+    centring = "A value of zero adds nothing." if shapes.encoder.keeps_zeros else ""
+    if shapes.offsets is not None:
+        centring = (
+            "Functions are centred: their mean over the training rows is zero, and the intercept is the mean "
+            f"{outcome} of these rows."
+        )
+    return {
+        "and_pairs": pairs,
+        "outcome": outcome,
+        "centring": centring,
+        "importance_note": measures[chosen.importance.measure],
+        "size_note": size,
+    }
 
 
 def _training(model: Predictor, problems: list[str], histories: list[dict[str, object]]) -> str:

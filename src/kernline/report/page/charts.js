@@ -5,9 +5,10 @@ const PALETTE = {
   dark: ["#56b4e9", "#f0883e", "#2fc49b", "#e59ac6", "#e6c229", "#9ecbe8", "#b8b8b8"],
 };
 const DASHES = ["solid", "dashed", "dotted", "dotdash"];
+// What speaks against a class, nothing, and what speaks for it: as in the displays, and in the style sheet.
 const DIVERGING = {
-  light: ["#0072b2", "#f4f4f4", "#b34700"],
-  dark: ["#56b4e9", "#2a2e33", "#f0883e"],
+  light: ["#b34700", "#f4f4f4", "#0072b2"],
+  dark: ["#f0883e", "#2a2e33", "#56b4e9"],
 };
 
 const darkScheme = window.matchMedia("(prefers-color-scheme: dark)");
@@ -255,7 +256,19 @@ function drawImportance(model, count) {
   return figure;
 }
 
-function drawConfusion(confusion, names) {
+const LABEL_PIXELS = 14;
+const LABEL_ROOM = 150; // of the labels of an axis, and its name
+
+// Class names on an axis of so many pixels: all of them, or every second, third, ... as many as it has room for.
+function nameTicks(axis, names, pixels) {
+  const step = Math.max(1, Math.ceil((names.length * LABEL_PIXELS) / Math.max(LABEL_PIXELS, pixels - LABEL_ROOM)));
+  const ticks = names.map((_, i) => i).filter((i) => i % step === 0);
+  axis.ticker = new Bokeh.FixedTicker({ ticks, minor_ticks: [] });
+  axis.major_label_overrides = new Map(ticks.map((i) => [i, shortened(names[i], 16)]));
+  axis.major_label_text_font_size = "11px";
+}
+
+function drawConfusion(confusion, names, width) {
   const rows = decoded(confusion);
   const n = names.length;
   const cells = { x: [], y: [], true: [], found: [], rows: [], fill: [] };
@@ -269,18 +282,24 @@ function drawConfusion(confusion, names) {
       cells.true.push(names[i]);
       cells.found.push(names[j]);
       cells.rows.push(count);
-      cells.fill.push(diverging((i === j ? -1 : 1) * Math.sqrt(count / Math.max(1, totals[i]))));
+      cells.fill.push(diverging((i === j ? 1 : -1) * Math.sqrt(count / Math.max(1, totals[i]))));
     }
   }
+  const height = clamp(n * LABEL_PIXELS + LABEL_ROOM, 480, 960);
   const figure = newFigure({
     x: "Predicted class",
     y: "True class",
-    height: 480,
+    height,
     tooltips: [["true", "@true"], ["predicted", "@found"], ["rows", "@rows"]],
     x_range: [-0.5, n - 0.5],
     y_range: [n - 0.5, -0.5],
   });
   figure.rect({ field: "x" }, { field: "y" }, 1, 1, { source: newSource(cells), fill_color: { field: "fill" }, line_color: null });
+  for (const axis of figure.xaxis) {
+    nameTicks(axis, names, width);
+    axis.major_label_orientation = "vertical";
+  }
+  for (const axis of figure.yaxis) nameTicks(axis, names, height);
   for (const grid of [...figure.xgrid, ...figure.ygrid]) grid.grid_line_color = null;
   return figure;
 }

@@ -25,7 +25,7 @@ function exactCurve(model, place) {
     const out = new Float64Array(model.nProblems);
     model.addCurve(place, value, out);
     out.forEach((score, p) => {
-      f[p][i] = score;
+      f[p][i] = score - model.offset(place, p);
     });
   });
   return { x, f, problems: model.problems.map((_, p) => p), steps: read.kind === "rows" };
@@ -96,15 +96,16 @@ function shownProblems(curve, choice) {
 function drawCurve(model, place, choice, mark) {
   const curve = curveOf(model, place);
   if (!curve) return null;
+  const shown = shownProblems(curve, choice);
+  const one = model.task === "regression" ? "output" : "class";
   const figure = newFigure({
     x: model.functions.names ? shortened(model.name(place), 60) : `Feature ${model.name(place)}`,
-    y: "Effect on the score",
+    y: model.effectOn(shown.length === 1 ? curve.problems[shown[0]] : undefined),
     height: 320,
-    tooltips: [["value", "@x"], ["effect", "@y{0.0000}"], ...(model.nProblems > 1 ? [["class", "@name"]] : [])],
+    tooltips: [["value", "@x"], ["effect", "@y{0.0000}"], ...(model.nProblems > 1 ? [[one, "@name"]] : [])],
     hover: { mode: "vline", line_policy: "nearest" },
     x_range: new Bokeh.DataRange1d(),
   });
-  const shown = shownProblems(curve, choice);
   drawDensity(model, place, figure);
   shown.forEach((i, order) => {
     const name = model.problems[curve.problems[i]];
@@ -155,12 +156,13 @@ function levelsOf(model, place) {
   if (!table) return null;
   const axis = table.axes[0];
   const names = [...(axis.names || Array.from(decoded(axis.points), (point) => shortNumber(point)))];
-  const effects = names.map((_, i) => table.scores.subarray(i * model.nProblems, (i + 1) * model.nProblems));
+  const centred = (scores) => scores.map((score, p) => score - model.offset(place, p));
+  const effects = names.map((_, i) => centred(table.scores.subarray(i * model.nProblems, (i + 1) * model.nProblems)));
   const counts = table.counts && [...table.counts];
   const missing = model.missingTerm(place);
   if (missing) {
     names.push("missing");
-    effects.push(missing.scores.subarray(0, model.nProblems));
+    effects.push(centred(missing.scores.subarray(0, model.nProblems)));
     if (counts) counts.push(missing.counts[0]);
   }
   return { names, effects, counts };
@@ -176,12 +178,12 @@ function drawLevels(model, place, problem) {
   const label = order.map((i, at) => `${shortened(levels.names[i], 28)}${"\u200b".repeat(at)}`);
   const effect = order.map((i) => levels.effects[i][problem]);
   const figure = newFigure({
-    x: "Effect on the score",
+    x: model.effectOn(problem),
     height: 70 + 22 * order.length,
     y_range: new Bokeh.FactorRange({ factors: label }),
     tooltips: [["level", "@name"], ["effect", "@effect{0.0000}"], ...(levels.counts ? [["training rows", "@rows"]] : [])],
   });
-  const data = { label, effect, name: order.map((i) => levels.names[i]), fill: effect.map((f) => colour(f < 0 ? 0 : 1)) };
+  const data = { label, effect, name: order.map((i) => levels.names[i]), fill: effect.map((f) => diverging(f < 0 ? -1 : 1)) };
   if (levels.counts) data.rows = order.map((i) => levels.counts[i]);
   figure.hbar({
     y: { field: "label" },
@@ -215,11 +217,12 @@ function drawPair(model, place, problem) {
   );
   const unique = sides.map((names) => names.map((name, i) => `${shortened(name, 20)}${"\u200b".repeat(i)}`));
   const cells = { x: [], y: [], a: [], b: [], effect: [], fill: [] };
-  const all = sides[0].flatMap((_, i) => sides[1].map((__, j) => Math.abs(pair.at(i, j, problem))));
+  const effectAt = (i, j) => pair.at(i, j, problem) - model.offset(place, problem);
+  const all = sides[0].flatMap((_, i) => sides[1].map((__, j) => Math.abs(effectAt(i, j))));
   const largest = Math.max(...all) || 1;
   sides[0].forEach((a, i) => {
     sides[1].forEach((b, j) => {
-      const effect = pair.at(i, j, problem);
+      const effect = effectAt(i, j);
       cells.x.push(unique[0][i]);
       cells.y.push(unique[1][j]);
       cells.a.push(a);
@@ -246,10 +249,15 @@ function drawPair(model, place, problem) {
   return figure;
 }
 
+// The problem of a chart of levels or pairs, which shows one: the chosen one, or the strongest.
+function problemOf(model, place, choice) {
+  return Number.isInteger(Number(choice)) && choice !== "" ? Number(choice) : model.strongest[place];
+}
+
 function drawFunction(model, place, choice, mark) {
   const kind = model.kind(place);
   if (kind === "number") return drawCurve(model, place, choice, mark);
-  const problem = Number.isInteger(Number(choice)) && choice !== "" ? Number(choice) : model.strongest[place];
+  const problem = problemOf(model, place, choice);
   return kind === "category" ? drawLevels(model, place, problem) : drawPair(model, place, problem);
 }
 

@@ -149,13 +149,15 @@ class FeatureList {
     const { model } = this;
     document.getElementById("feature-name").replaceChildren(nameElement(model.name(place)));
     const kinds = { number: "A number", category: "A category", pair: "A pair of features" };
-    const form = { 1: "exact", 0: "drawn from rounded points, for its strongest classes" }[model.exact[place]];
+    const form = { 1: "exact", 0: `drawn from rounded points, for its strongest ${model.task === "regression" ? "outputs" : "classes"}` }[model.exact[place]];
+    const choice = this.choice ? this.choice.value : "strongest";
+    const shown = model.kind(place) === "number" ? undefined : problemOf(model, place, choice);
+    const effect = model.effectOn(model.nProblems > 1 ? shown : 0);
     document.getElementById("feature-facts").textContent =
       `${kinds[model.kind(place)]}. Rank ${place + 1} of ${model.functions.nFunctions.toLocaleString("en")} by importance` +
-      ` (${model.importance[place].toPrecision(3)}). ${model.isComplete ? "" : `The curve is ${form}.`}`;
+      ` (${model.importance[place].toPrecision(3)}). ${effect}.${model.isComplete ? "" : ` The curve is ${form}.`}`;
     const chart = document.getElementById("feature-chart");
-    const choice = this.choice ? this.choice.value : "strongest";
-    chart.setAttribute("aria-label", `Effect of ${model.name(place)} on the score. The table below has the numbers.`);
+    chart.setAttribute("aria-label", `${model.name(place)}: ${effect}. The table below has the numbers.`);
     this.charts.add(chart, () => drawFunction(model, place, choice));
     document.getElementById("density-note").hidden = model.kind(place) !== "number" || !densityOf(model, place);
     this.fillTable(place, choice);
@@ -209,7 +211,8 @@ function functionTable(model, place, choice) {
   }
   const pair = (model.tables.get(place) || []).find((table) => table instanceof PairTerm);
   if (!pair) return { columns: ["Value"], rows: [] };
-  const problem = Number(choice) || model.strongest[place];
+  const problem = problemOf(model, place, choice);
   const [across, up] = pair.axes.map(placesOf);
-  return { columns: ["", ...up], rows: across.map((name, i) => [name, ...up.map((_, j) => pair.at(i, j, problem))]) };
+  const effect = (i, j) => pair.at(i, j, problem) - model.offset(place, problem);
+  return { columns: ["", ...up], rows: across.map((name, i) => [name, ...up.map((_, j) => effect(i, j))]) };
 }

@@ -49,7 +49,8 @@ function start() {
   if (data.curves && data.curves.length) connectClassCurves(data, charts);
   if (data.regression) connectRegression(data, charts);
   if (data.confusion) {
-    charts.add(document.getElementById("confusion-chart"), () => drawConfusion(data.confusion, data.labels));
+    const chart = document.getElementById("confusion-chart");
+    charts.add(chart, () => drawConfusion(data.confusion, data.labels, chart.clientWidth));
   }
   if (data.convergence.length) connectConvergence(data, charts);
   if (data.functions) {

@@ -5,6 +5,7 @@ class Model {
     const functions = data.functions;
     this.functions = functions;
     this.problems = data.problems;
+    this.task = data.task;
     this.intercepts = data.intercepts;
     this.units = data.units;
     this.numbers = decoded(functions.numbers);
@@ -12,10 +13,12 @@ class Model {
     this.isNumber = decoded(functions.isNumber);
     this.importance = decoded(functions.importance);
     this.strongest = decoded(functions.strongest);
+    this.offsets = decoded(functions.offsets); // of exact functions, if they are centred
     this.isComplete = this.numbers.length === functions.nFunctions && this.exact.every((flag) => flag);
     this.column = new Int32Array(this.size).fill(-1);
     this.slot = new Int32Array(this.size).fill(-1);
     this.drawnSlot = new Int32Array(this.size).fill(-1);
+    this.offsetSlot = new Int32Array(this.size).fill(-1);
     this.placeSlots();
     this.terms = functions.terms.map((term) => new TableTerm(term, this.nProblems));
     this.pairs = functions.pairs.map((pair) => new PairTerm(pair, this.nProblems));
@@ -39,8 +42,10 @@ class Model {
     let column = 0;
     let slot = 0;
     let drawn = 0;
+    let exact = 0;
     for (let place = 0; place < this.size; place++) {
       if (this.isColumn(place)) this.column[place] = column++;
+      if (this.exact[place]) this.offsetSlot[place] = exact++;
       if (!this.isNumber[place]) continue;
       if (this.exact[place]) this.slot[place] = slot++;
       else this.drawnSlot[place] = drawn++;
@@ -54,12 +59,21 @@ class Model {
       this.edges = decoded(scaling.edges);
       this.levels = Float64Array.from(decoded(scaling.levels), (level) => level / scaling.steps);
     } else {
-      this.offsets = decoded(scaling.offsets);
+      this.origins = decoded(scaling.offsets);
       this.factors = decoded(scaling.factors);
     }
     const codes = this.functions.codes;
     this.thresholds = codes && decoded(codes.thresholds);
     this.codeUnits = codes && decoded(codes.units);
+  }
+
+  get isCentred() {
+    return this.offsets !== null;
+  }
+
+  // The mean of an exact function over the training rows, which is subtracted if functions are centred.
+  offset(place, problem) {
+    return this.offsets ? this.offsets[this.offsetSlot[place] * this.nProblems + problem] : 0;
   }
 
   isColumn(place) {
@@ -68,6 +82,14 @@ class Model {
 
   name(place) {
     return this.functions.names ? this.functions.names[place] : String(this.numbers[place]);
+  }
+
+  // What an effect is on: the score of a class, or a prediction. Without a problem, those of all.
+  effectOn(problem) {
+    if (problem === undefined) return `Effect on the ${this.task === "regression" ? "predictions" : "scores"}`;
+    const name = this.problems[problem];
+    if (this.task !== "regression") return `Effect on the score, towards “${shortened(name, 30)}”`;
+    return this.nProblems > 1 ? `Effect on ${name}` : "Effect on the prediction";
   }
 
   kind(place) {
@@ -93,7 +115,7 @@ class Model {
   // x as the model's u, in single precision, as the core computes it.
   unit(place, x) {
     const j = this.column[place];
-    if (this.factors) return Math.fround((x - (this.offsets ? this.offsets[j] : 0)) * this.factors[j]);
+    if (this.factors) return Math.fround((x - (this.origins ? this.origins[j] : 0)) * this.factors[j]);
     const begin = this.edgeStart[j];
     const n = this.edgeStart[j + 1] - begin;
     const at = begin + Math.max(0, countAtOrBelow(this.edges, x, begin, begin + n) - 1);
@@ -107,8 +129,8 @@ class Model {
   valueAt(place, u) {
     const j = this.column[place];
     if (this.factors) {
-      const offset = this.offsets ? this.offsets[j] : 0;
-      return this.factors[j] ? offset + u / this.factors[j] : offset;
+      const origin = this.origins ? this.origins[j] : 0;
+      return this.factors[j] ? origin + u / this.factors[j] : origin;
     }
     const [begin, end] = [this.edgeStart[j], this.edgeStart[j + 1]];
     const at = begin + clamp(countAtOrBelow(this.levels, u, begin, end) - 1, 0, Math.max(0, end - begin - 2));
@@ -168,7 +190,7 @@ class Model {
       if (!Number.isNaN(x)) this.addCurve(place, x, out);
     }
     for (const table of this.tables.get(place) || []) table.add(values, out);
-    return out;
+    return out.map((score, p) => score - this.offset(place, p));
   }
 
   valueOfGap(place) {
@@ -264,6 +286,7 @@ class Row {
     this.given = new Set(columns);
     this.values = this.original.slice();
     this.touched = new Set();
+    this.known = new Map(); // parts that have not changed
     // What functions add that the page does not hold: they do not change.
     this.rest = new Float64Array(model.nProblems);
     if (!model.isComplete) {
@@ -275,25 +298,32 @@ class Row {
   reset() {
     this.values.set(this.original);
     this.touched.clear();
+    this.known.clear();
   }
 
   set(place, value) {
     this.values[place] = value;
     this.touched.add(place);
+    for (const known of [...this.known.keys()]) {
+      if (known === place || !this.model.isColumn(known)) this.known.delete(known);
+    }
   }
 
-  // Functions that may add something: of columns with a value, and of pairs.
+  // Functions that may add something: all if they are centred, else those of columns with a value, and of pairs.
   *active() {
     for (let place = 0; place < this.model.size; place++) {
       if (!this.model.exact[place]) continue;
-      if (!this.model.isColumn(place) || this.given.has(place) || this.touched.has(place)) yield place;
+      if (this.model.isCentred || !this.model.isColumn(place) || this.given.has(place) || this.touched.has(place)) yield place;
     }
   }
 
   // The part of each function, by its place.
   parts() {
     const found = new Map();
-    for (const place of this.active()) found.set(place, this.model.part(place, this.values));
+    for (const place of this.active()) {
+      if (!this.known.has(place)) this.known.set(place, this.model.part(place, this.values));
+      found.set(place, this.known.get(place));
+    }
     return found;
   }
 

@@ -30,6 +30,10 @@ class WhatIf {
     return this.classChoice ? Number(this.classChoice.value) : 0;
   }
 
+  get outcome() {
+    return this.data.task === "regression" ? "prediction" : "score";
+  }
+
   choose(number) {
     this.row = this.rows[number];
     this.rowChoice.value = String(number);
@@ -116,7 +120,7 @@ class WhatIf {
     const others = scores[problem] / model.units[problem] - model.intercepts[problem] - listed;
     document.getElementById("row-others").textContent =
       `All other features: ${signed(others * model.units[problem])}. ` +
-      `Intercept: ${signed(model.intercepts[problem] * model.units[problem])}.`;
+      `${model.isCentred ? `Mean ${this.outcome} of the training rows` : "Intercept"}: ${signed(model.intercepts[problem] * model.units[problem])}.`;
     this.showScores(scores);
   }
 
@@ -126,8 +130,9 @@ class WhatIf {
     const best = task === "binary" ? Number(scores[0] > 0) : this.best(scores);
     const shown = task === "regression" ? this.problem : task === "binary" ? 0 : best;
     const text = task === "regression" ? "Prediction: " : "Decision: ";
-    const label = task === "regression" ? [] : [nameElement(classes[best]), ", score "];
-    output.replaceChildren(text, ...label, newElement("strong", {}, scores[shown].toFixed(6)));
+    const scored = nameElement(this.model.problems[shown]);
+    const label = task === "regression" ? [] : [nameElement(classes[best]), ", score of ", scored, " "];
+    output.replaceChildren(text, ...label, newElement("strong", {}, fixed(scores[shown], 6)));
     output.dataset.scores = JSON.stringify([...scores]);
     const original = this.row.data.scores;
     const list = document.getElementById("row-scores");
@@ -139,7 +144,7 @@ class WhatIf {
           "tr",
           {},
           newElement("th", { scope: "row" }, nameElement(this.model.problems[p])),
-          newElement("td", { class: "number" }, scores[p].toFixed(6)),
+          newElement("td", { class: "number" }, fixed(scores[p], 6)),
           newElement("td", { class: "number" }, signed(scores[p] - original[p])),
         ),
       ),
@@ -147,8 +152,13 @@ class WhatIf {
   }
 }
 
+// A number with so many digits after the point; large ones have an exponent, as their digits would widen the page.
+function fixed(value, digits) {
+  return Math.abs(value) < 1e9 ? value.toFixed(digits) : value.toExponential(digits);
+}
+
 function signed(value) {
-  const rounded = value.toFixed(4);
+  const rounded = fixed(value, 4);
   if (Number(rounded) === 0) return "0.0000";
   return value < 0 ? rounded.replace("-", "−") : `+${rounded}`;
 }
@@ -185,7 +195,15 @@ class Control {
   newFields() {
     if (!this.model.isColumn(this.place)) return [newElement("span", { class: "note" }, "follows its two features")];
     if (!this.model.isNumber[this.place]) return this.levelFields();
-    return this.numberFields();
+    return this.isZeroOrOne() ? this.choiceOf([0, 1], ["0", "1"]) : this.numberFields();
+  }
+
+  // Whether the training rows have 0 and 1 only, as of a flag. Values beyond them must not count, or they can be typed.
+  isZeroOrOne() {
+    const density = densityOf(this.model, this.place);
+    const known = (x) => x === 0 || x === 1;
+    if (!density || !this.model.functions.clips || this.model.valueAt(this.place, 1) !== 1) return false;
+    return density.x.length === 2 && density.x.every(known) && (known(this.value) || Number.isNaN(this.value));
   }
 
   numberFields() {
@@ -223,16 +241,20 @@ class Control {
 
   levelFields() {
     const levels = this.model.levelsOf(this.place);
-    const select = newElement("select", { "aria-label": this.model.name(this.place) });
     const axis = levels ? levels.axes[0] : { points: null, names: [] };
-    const points = decoded(axis.points) || [];
-    const names = axis.names || Array.from(points, (point) => shortNumber(point));
-    names.forEach((name, i) => select.append(newElement("option", { value: String(points[i]) }, name)));
+    const points = Array.from(decoded(axis.points) || []);
+    const names = axis.names || points.map(shortNumber);
     const unseen = points.length ? Math.max(...points) + 1 : 0;
-    select.append(newElement("option", { value: String(unseen) }, "(another level)"));
+    return this.choiceOf([...points, unseen], [...names, "(another level)"]);
+  }
+
+  // A list of values to choose from; one that it does not have is shown as the last.
+  choiceOf(values, names) {
+    const select = newElement("select", { "aria-label": this.model.name(this.place) });
+    names.forEach((name, i) => select.append(newElement("option", { value: String(values[i]) }, name)));
     if (this.model.readsMissing(this.place)) select.append(newElement("option", { value: "NaN" }, "(missing)"));
-    const known = Array.from(points).includes(this.value);
-    select.value = Number.isNaN(this.value) ? "NaN" : String(known ? this.value : unseen);
+    const known = values.includes(this.value);
+    select.value = Number.isNaN(this.value) ? "NaN" : String(known ? this.value : values[values.length - 1]);
     select.addEventListener("change", () => this.owner.changed(this.place, Number(select.value)));
     return [select];
   }
