@@ -130,3 +130,24 @@ def test_the_evidence_in_a_search(tables):
     result = run("train", "train.csv", "m.kern", "--target", "y", "-C")
     assert result.exit_code == 0, result.stderr
     assert "Best C = evidence  CV accuracy = " in result.stdout
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_rows_without_a_label_are_predicted(tables, suffix):
+    assert run("train", "train.csv", "m.kern", "--target", "y", *RANK).exit_code == 0
+    whole = read("test.csv", sep=";")
+    expected = run("predict", "m.kern", "test.csv").stdout
+    labels = whole.y.astype(object)
+    labels[:20] = None
+    for part, n_labelled in ((whole.assign(y=labels), len(whole) - 20), (whole.assign(y=None), 0)):
+        getattr(part, f"to_{suffix}")(f"gaps.{suffix}", index=False)
+        for options in ((), ("--target", "y"), *([("--skip-bad",)] if suffix == "csv" else [])):
+            assert run("predict", "m.kern", f"gaps.{suffix}", *options).stdout == expected
+        record = json.loads(run("predict", "m.kern", f"gaps.{suffix}", "out.txt", "--json").stdout)
+        correct = [found == true for found, true in zip(expected.split(), whole.y, strict=True)][20:]
+        assert record["rows"] == len(whole)
+        assert record.get("correct") == (sum(correct) if n_labelled else None)
+        assert run("explain", "m.kern", f"gaps.{suffix}").exit_code == 0
+        refused = run("evaluate", "m.kern", f"gaps.{suffix}")
+        assert refused.exit_code == 1
+        assert f"lacks {len(whole) - n_labelled} of its values" in refused.stderr

@@ -93,6 +93,7 @@ class Reading:
             format=self._format(source),
             target=target,
             target_required=labels or options.target is not None,
+            labels_required=labels or model is None,
             columns=columns,
             categorical=self._text_columns(source, model),
             header="auto" if options.header is None else options.header,
@@ -194,12 +195,23 @@ def _check_labels(y: Labels | LabelSets, source: str) -> None:
 
     if isinstance(y, list) or storable(y.dtype) or y.dtype.kind == "U":
         return
-    other = next((type(label).__name__ for label in y.tolist() if not isinstance(label, str)), None)
+    other = next((type(label).__name__ for label in y.tolist() if not isinstance(label, str | None)), None)
     if y.dtype.kind != "O" or other is not None:
         kind = y.dtype if y.dtype.kind != "O" else other
         raise ValueError(
             f"{source}: the labels have type {kind}, but must be numbers or text. Convert the column first."
         )
+
+
+def labelled_part(predictions: Labels, y: Labels | LabelSets | None) -> tuple[Labels, Labels | None]:
+    """The predictions and labels of the rows that have a label; None for the labels if no row has one."""
+    import numpy as np
+
+    if y is None or isinstance(y, list) or y.dtype.kind not in "fO" or len(y) != len(predictions):
+        return predictions, None if y is None else np.asarray(y)
+    present = ~np.isnan(y) if y.dtype.kind == "f" else np.array([label is not None for label in y])
+    rows = present.reshape(len(y), -1).all(axis=1)
+    return predictions[rows], y[rows] if rows.any() else None
 
 
 def check_not_input(path: Path, *inputs: str) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, TypedDict
 import typer
 
 from . import options as opt
-from .data import Reading, check_not_input, model_and_data
+from .data import Reading, check_not_input, labelled_part, model_and_data
 from .errors import UsageError
 from .models import Classifier, is_classifier, load_predictor
 from .models import probabilities as probabilities_of
@@ -77,13 +77,14 @@ def predict(
         csv = path is not None and path.suffix.lower() == ".csv"
         if is_classifier(svm):
             labels = _labels(svm, values)
-            record, line = _counted(labels, content.y)
+            record, line = _counted(*labelled_part(labels, content.y))
             predicted = {"labels": labels} | ({"scores": values} if scores else {})
             predicted |= {} if chances is None else {"probabilities": chances}
             lines = _lines(svm, labels, values if scores else None, chances, csv=csv)
         else:
-            record, line = measured(values, content.y)
+            record, line = measured(*labelled_part(values, content.y))
             predicted, lines = {"predictions": values}, prediction_lines(values, csv=csv)
+        record["rows"] = len(values)  # including those without a label
         if path is None and out.json:
             out.result(record | predicted, [])
             return

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ..array_types import Labels
 from ..memory import check_memory
 from .formats import Data, Format, ReadSettings, register_format
-from .labels import NUMBER, labels_of
+from .labels import NUMBER, labels_of, with_gaps
 from .lines import LineBlock, line_blocks, open_quotes
 from .streams import Source
 from .table import REMEDY, Table, arrow_buffer, pyarrow, read_table
@@ -67,8 +67,10 @@ class DelimitedTable(Table):
         if self.target is None:
             return None
         texts = [text for column in self.labels for text in column.to_pylist()]
-        if n_missing := texts.count(""):
-            raise ValueError(f"{self.name}: the target column {self.target!r} lacks {n_missing} of its values.")
+        n_missing = texts.count("")
+        self.check_labelled(n_missing)
+        if n_missing:
+            return with_gaps(labels_of([text for text in texts if text]), np.array(texts, dtype=object) != "")
         return labels_of(texts)
 
     def batches(self) -> Iterator[Sequence[Column]]:
@@ -247,14 +249,14 @@ class DelimitedTable(Table):
             return np.isinf(numbers.to_numpy(zero_copy_only=False).astype(self.settings.dtype, copy=False))
 
     def _good_rows(self, texts: list[Column]) -> list[Column]:
-        """The rows that have a target and whose features are what their columns hold, with numbers as numbers."""
+        """The rows that have a required label and features of the kinds of their columns, with numbers as numbers."""
         pa, compute = pyarrow("CSV"), pyarrow("CSV", "pyarrow.compute")
         good = np.ones(len(texts[0]), dtype=bool)
         columns: list[Column] = []
         for name, column in zip(self.wanted, texts, strict=True):
             if name == self.target or name in self.text:
                 is_bad = compute.match_substring(column, _REPLACED)
-                if name == self.target:
+                if name == self.target and self.settings.labels_required:
                     is_bad = compute.or_(is_bad, compute.equal(column, ""))
                 bad = is_bad.to_numpy(zero_copy_only=False)
                 columns.append(column)

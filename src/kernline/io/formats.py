@@ -90,6 +90,7 @@ class ReadSettings:
     header: bool | Literal["auto"] = "auto"
     delimiter: str | None = None
     target_required: bool = True
+    labels_required: bool = True
     dtype: np.dtype[np.generic] = np.dtype(np.float64)  # noqa: RUF009
     encoder: Encoder | None = None
     n_threads: int = 1

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..array_types import Array, Labels
 
@@ -36,6 +37,16 @@ def labels_of(texts: list[str]) -> Labels:
         return text_labels(texts)
     values = np.array(texts, dtype=str).astype(np.float64) if texts else np.empty(0)
     return number_labels(values, whole=bool(((values == np.rint(values)) & (np.abs(values) < 2.0**53)).all()))
+
+
+def with_gaps(labels: Labels, present: NDArray[np.bool_]) -> Labels | None:
+    """Labels of all rows, from those of the rows that have one: NaN, or None among texts, where there is none."""
+    if not len(labels):
+        return None
+    is_number = labels.dtype.kind in "iuf"
+    spread: Labels = np.full(len(present), np.nan if is_number else None, dtype=np.float64 if is_number else object)
+    spread[present] = labels
+    return spread
 
 
 def _is_exact(text: str) -> bool:

@@ -26,6 +26,7 @@ def read(
     header: bool | Literal["auto"] = "auto",
     delimiter: str | None = None,
     target_required: bool = True,
+    labels_required: bool = True,
     n_features: int | None = None,
     zero_based: bool | Literal["auto"] = "auto",
     multilabel: bool = False,
@@ -54,6 +55,8 @@ def read(
         first line has none, the more frequent of semicolon, tab and vertical bar
         With format="auto", a file whose name does not show the format is read as CSV.
     target_required : if False, a table without the column `target` is read without labels, instead of raising
+    labels_required : if False, rows of a table may have no label: it is NaN, or None among texts. y is None if no row
+        has one.
     n_features : number of columns of X in svmlight, if the highest index of the file may be lower
     zero_based : whether svmlight indices begin at 0; "auto": they do if there is an index 0
     multilabel : whether svmlight rows have any number of labels, separated by commas
@@ -89,6 +92,7 @@ def read(
         header=header,
         delimiter=delimiter,
         target_required=target_required,
+        labels_required=labels_required,
         dtype=np.dtype(dtype),
         encoder=encoder,
         n_threads=thread_count(n_jobs),

@@ -14,7 +14,7 @@ from ..array_types import Labels, Matrix, Numbers
 from ..encoding import EncodedData, LevelTable
 from .damage import parsing
 from .formats import Data, ReadSettings
-from .labels import text_labels
+from .labels import text_labels, with_gaps
 from .text_columns import Levels
 
 if TYPE_CHECKING:
@@ -55,7 +55,7 @@ class Table:
         self.labels: list[Column] = []
         self.text: dict[str, Levels] = {}  # features that are text
         self.forced = set(settings.categorical or ())
-        self.encoder = settings.encoder
+        self.encoder, self.labels_required = settings.encoder, settings.labels_required
         if unknown := sorted(self.forced - set(self.features)):
             raise ValueError(f"{name}: no column {unknown[0]!r} to be a category. There are: {_listed(self.features)}.")
 
@@ -81,11 +81,15 @@ class Table:
             column = pa.chunked_array(self.labels) if self.labels else pa.chunked_array([[]], type=pa.int64())
             if pa.types.is_dictionary(column.type):
                 column = column.cast(column.type.value_type)
-            is_text = str(column.type) in _TEXT_TYPES
-            y = text_labels(column.to_pylist()) if is_text and not column.null_count else column.to_numpy()
-        if column.null_count:
-            raise ValueError(f"{self.name}: the target column {self.target!r} lacks {column.null_count} of its values.")
-        return y
+            found = column.drop_null()
+            y = text_labels(found.to_pylist()) if str(column.type) in _TEXT_TYPES else found.to_numpy()
+        self.check_labelled(column.null_count)
+        return with_gaps(y, column.is_valid().to_numpy()) if column.null_count else y
+
+    def check_labelled(self, n_missing: int) -> None:
+        """Raise an error if rows have no label but must have one."""
+        if n_missing and self.labels_required:
+            raise ValueError(f"{self.name}: the target column {self.target!r} lacks {n_missing} of its values.")
 
     def check_types(self, schema: Schema) -> None:
         """Refuse features that are neither numbers nor text, and a target of a nested type, before a value is read."""
