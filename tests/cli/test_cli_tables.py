@@ -87,6 +87,12 @@ def test_what_does_not_fit(tables):
     frame = read("train.csv")
     frame.assign(age="old").to_csv("text.csv", index=False)
     assert "Column 'age' held numbers in training, and now holds text" in run("predict", "m.kern", "text.csv").stderr
+    frame.assign(city=range(3, 3 + len(frame))).to_csv("numbers.csv", index=False)
+    for command in ("predict", "evaluate", "explain"):
+        refused = run(command, "m.kern", "numbers.csv")
+        assert refused.exit_code == 1
+        assert "Column 'city' held text in training, such as " in refused.stderr
+        assert "and now holds numbers, such as 3." in refused.stderr
     refused = run("train", "train.csv", "n.kern", "--target", "y", "--kernel", "rbf")
     assert "Column 'city' holds text, which this estimator does not take" in refused.stderr
     refused = run("train", "train.csv", "n.kern", "--target", "y", "-p", "missing=error")

@@ -73,6 +73,7 @@ class Reading:
         if data.y is not None and (labels or model is not None):
             _check_labels(data.y, source)
         if model is not None:
+            self._check_texts(data, model, source)
             data = data._replace(X=self._as_wide(cast("Matrix", data.X), model.n_features_in_, source))
         return cast("Rows", data)
 
@@ -108,10 +109,28 @@ class Reading:
         """Columns to read as text: those given, and those that were text when the model was trained."""
         if self.options.categorical is not None:
             return self.options.categorical.split(",")
+        return list(self._trained_texts(source, model)) or None
+
+    def _trained_texts(self, source: str, model: Model | None) -> dict[str, Labels]:
+        """The columns of a table that were text when the model was trained, with their levels."""
         names, shapes = getattr(model, "feature_names_in_", None), getattr(model, "shapes_", None)
         if names is None or shapes is None or not self._is_table(source):
-            return None
-        return [str(names[j]) for j in shapes.encoder.columns.of_text] or None
+            return {}
+        columns = shapes.encoder.columns
+        return {str(names[j]): levels for j, levels in zip(columns.of_text, columns.levels, strict=True)}
+
+    def _check_texts(self, data: Data, model: Model, source: str) -> None:
+        """Raise an error if a column that was text in training now holds only numbers, as for a data frame."""
+        from ..encoding import LevelTable
+        from ..encoding.columns import check_kind
+        from ..encoding.frames import number_of
+
+        if not isinstance(data.X, LevelTable):
+            return
+        for name, known in self._trained_texts(source, model).items():
+            texts = data.X.levels.get(data.X.columns.index(name), ())
+            if texts and all(number_of(text) is not None for text in texts):
+                check_kind(known, texts[0], repr(name))
 
     def _kind(self, source: str) -> str:
         """The format of a file; "" for a named data set."""

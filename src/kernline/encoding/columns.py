@@ -216,14 +216,20 @@ def _written(values: Numbers, names: Labels, place: str) -> Coded:
     """Numbers as text, for a column that held text in training. Some of that must have been numbers too."""
     present = ~np.isnan(values)
     distinct, inverse = np.unique(values[present], return_inverse=True)
-    if distinct.size and names.size and not any(number_of(text) is not None for text in names):
-        raise ValueError(
-            f"Column {place} held text in training, such as {names[0]!r:.50}, and now holds numbers, such as "
-            f"{distinct[0]:g}. Pass the column that the model was fitted on, or fit it again."
-        )
+    if distinct.size:
+        check_kind(names, f"{distinct[0]:g}", place)
     codes = np.full(values.shape, -1, dtype=np.int64)
     codes[present] = inverse
     return Coded(codes, [text_of(number) for number in distinct.tolist()])
+
+
+def check_kind(names: Labels, number: str, place: str) -> None:
+    """Raise an error if a column that now holds only numbers held no number in training."""
+    if names.size and not any(number_of(text) is not None for text in names):
+        raise ValueError(
+            f"Column {place} held text in training, such as {names[0]!r:.50}, and now holds numbers, such as {number}. "
+            "Pass the column that the model was fitted on, or fit it again."
+        )
 
 
 def _numbers(values: Numbers | Coded, place: str) -> Numbers:
