@@ -157,3 +157,20 @@ def test_rows_without_a_label_are_predicted(tables, suffix):
         refused = run("evaluate", "m.kern", f"gaps.{suffix}")
         assert refused.exit_code == 1
         assert f"lacks {len(whole) - n_labelled} of its values" in refused.stderr
+
+
+def test_decimal_commas(folder):
+    """The warning and the error name the option, and with it the file is like one with points."""
+    frame, y = people()
+    frame = frame.assign(y=y, age=frame["age"] + 0.25)
+    frame.to_csv("points.csv", index=False)
+    frame.to_csv("commas.csv", index=False, sep=";", decimal=",")
+    assert run("train", "points.csv", "m.kern", "--target", "y", *RANK).exit_code == 0
+    refused = run("evaluate", "m.kern", "commas.csv")
+    assert "Column 'age' held numbers in training" in refused.stderr
+    assert "read the file with --decimal ','." in refused.stderr
+    expected = run("evaluate", "m.kern", "points.csv").stdout
+    assert run("evaluate", "m.kern", "commas.csv", "--decimal", ",").stdout == expected
+    warned = run("train", "commas.csv", "n.kern", "--target", "y", *RANK).stderr
+    assert "'age' holds numbers with decimal commas" in warned
+    assert "read the file with --decimal ','." in warned

@@ -99,6 +99,7 @@ class Reading:
             categorical=self._text_columns(source, model),
             header="auto" if options.header is None else options.header,
             delimiter=_TABS.get(options.delimiter, options.delimiter) if options.delimiter is not None else None,
+            decimal=options.decimal,
             multilabel=options.multilabel,
             zero_based=self._zero_based(source, model),
             on_error="skip" if options.skip_bad else "raise",
@@ -147,7 +148,7 @@ class Reading:
         if options.format != "auto" or shows_format(source):
             return options.format
         of_tables = (options.target, options.columns, options.categorical, options.header)
-        is_table = any(given is not None for given in of_tables)
+        is_table = options.decimal != "." or any(given is not None for given in of_tables)
         is_sparse = options.multilabel or options.zero_based is not None
         if is_table or (not is_sparse and looks_delimited(first_bytes(source))):
             return DEFAULT_DELIMITED

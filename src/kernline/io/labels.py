@@ -31,8 +31,16 @@ def text_labels(texts: list[str]) -> Labels:
     return np.array(texts, dtype=str if longest <= _LONGEST_FIXED else object)
 
 
-def labels_of(texts: list[str]) -> Labels:
+def number_pattern(decimal: str) -> str:
+    """The pattern of a number with this decimal point."""
+    return NUMBER.replace(r"\.", re.escape(decimal))
+
+
+def labels_of(texts: list[str], decimal: str = ".") -> Labels:
     """Labels of any kind, from their text."""
+    pattern = number_pattern(decimal)
+    if decimal != "." and all(re.match(pattern, text) for text in set(texts)):
+        texts = [text.replace(decimal, ".") for text in texts]
     if not all(map(_is_exact, set(texts))):
         return text_labels(texts)
     values = np.array(texts, dtype=str).astype(np.float64) if texts else np.empty(0)

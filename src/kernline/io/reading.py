@@ -25,6 +25,7 @@ def read(
     categorical: Sequence[str] | None = None,
     header: bool | Literal["auto"] = "auto",
     delimiter: str | None = None,
+    decimal: str = ".",
     target_required: bool = True,
     labels_required: bool = True,
     n_features: int | None = None,
@@ -54,6 +55,7 @@ def read(
     delimiter : the character between the fields of a CSV or TSV file; None: a tab for TSV; for CSV a comma, or, if the
         first line has none, the more frequent of semicolon, tab and vertical bar
         With format="auto", a file whose name does not show the format is read as CSV.
+    decimal : the decimal point of the numbers in a CSV or TSV file, "." or ","
     target_required : if False, a table without the column `target` is read without labels, instead of raising
     labels_required : if False, rows of a table may have no label: it is NaN, or None among texts. y is None if no row
         has one.
@@ -91,6 +93,7 @@ def read(
         multilabel=multilabel,
         header=header,
         delimiter=delimiter,
+        decimal=decimal,
         target_required=target_required,
         labels_required=labels_required,
         dtype=np.dtype(dtype),
@@ -134,6 +137,8 @@ def _check(settings: ReadSettings) -> None:
         raise ValueError(
             f"delimiter must be one ASCII character other than a quote or an end of line, not {delimiter!r}."
         )
+    if settings.decimal not in (".", ","):
+        raise ValueError(f"decimal must be '.' or ',', not {settings.decimal!r}.")
     if n_features is not None and n_features < 1:
         raise ValueError(f"n_features must be at least 1, or None for the number found, not {n_features}.")
     if settings.encoder is not None and n_features not in (None, settings.encoder.n_features):
