@@ -99,6 +99,23 @@ def test_what_does_not_fit(tables):
     assert "Pass -p missing='own'" in refused.stderr
 
 
+@pytest.mark.parametrize("test", [(), ("test.csv",)])
+def test_bench(tables, test):
+    """The test file has unknown levels, and columns in the order of the training file."""
+    frame = read("test.csv", sep=";")
+    frame[list(read("train.csv"))].to_csv("test.csv", index=False)
+    record = json.loads(run("bench", "train.csv", *test, "--target", "y", "--json").stdout)
+    assert len(record["results"]) == 6
+    assert all(result["accuracy"] > 0.5 for result in record["results"])
+
+
+def test_bench_fills_gaps(folder):
+    rows = [f"{'' if k % 5 == 0 else k % 10},{k % 2}" for k in range(90)]
+    (folder / "gaps.csv").write_text("\n".join(["x,y", *rows]))
+    record = json.loads(run("bench", "gaps.csv", "--target", "y", "--json").stdout)
+    assert len(record["results"]) == 6
+
+
 def piped(content, *arguments):
     return subprocess.run([sys.executable, "-m", "kernline", *arguments], input=content, capture_output=True)
 
