@@ -99,6 +99,20 @@ def test_what_does_not_fit(tables):
     assert "Pass -p missing='own'" in refused.stderr
 
 
+def test_export_does_not_overwrite_data(tables):
+    pytest.importorskip("onnx")
+    assert run("train", "train.csv", "m.kern", "--target", "y", *RANK).exit_code == 0
+    data = (tables / "train.csv").read_bytes()
+    refused = run("export", "m.kern", "train.csv")
+    assert refused.exit_code == 2
+    assert "train.csv exists and is not an exported model" in refused.stderr
+    assert (tables / "train.csv").read_bytes() == data
+    assert run("export", "m.kern", "train.csv", "--force").exit_code == 0
+    (tables / "empty.csv").write_bytes(b"")
+    for name in ("train.csv", "empty.csv", "m.h", "m.h", "m.json", "m.json", "m.onnx", "m.onnx"):
+        assert run("export", "m.kern", name).exit_code == 0
+
+
 @pytest.mark.parametrize("test", [(), ("test.csv",)])
 def test_bench(tables, test):
     """The test file has unknown levels, and columns in the order of the training file."""
