@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import re
 import subprocess
 import sys
 
@@ -159,14 +160,38 @@ def test_the_evidence_in_a_search(tables):
     found = run("cv", "train.csv", "m.kern", "--target", "y", "--json")
     assert found.exit_code == 0, found.stderr
     record = json.loads(found.stdout)
-    assert [entry["C"] for entry in record["tried"]][-1] == "evidence"
+    assert [entry["C"] for entry in record["tried"]][-1] == "auto"
     model = kernline.load("m.kern")
-    expected = "evidence" if model.C_ not in model.Cs_ else model.C_
+    expected = "auto" if model.C_ not in model.Cs_ else model.C_
     assert record["best"]["C"] == expected
     assert record["best"]["score"] == pytest.approx(model.best_score_)
     result = run("train", "train.csv", "m.kern", "--target", "y", "-C")
     assert result.exit_code == 0, result.stderr
-    assert "Best C = evidence  CV accuracy = " in result.stdout
+    assert "Best C = auto  CV accuracy = " in result.stdout
+    (options,) = re.findall("^Options of train: (.*)", result.stdout, re.MULTILINE)
+    assert options.endswith(" -c auto")
+    assert run("train", "train.csv", "n.kern", "--target", "y", *options.split()).exit_code == 0
+    X = read("test.csv", sep=";")[["age", "city", "grade", "member", "zone"]]
+    found, same = (kernline.load(name).decision_function(X) for name in ("m.kern", "n.kern"))
+    assert same == pytest.approx(found, rel=1e-6, abs=1e-6)
+
+
+def test_auto_is_the_default(tables):
+    def scores(*options):
+        assert run("train", "train.csv", "m.kern", "--target", "y", *options).exit_code == 0
+        return run("predict", "m.kern", "test.csv", "--scores").stdout
+
+    assert scores("-c", "auto", "-t", "auto", "--scale", "auto", "--loss", "auto") == scores()
+    found = run("cv", "train.csv", "--target", "y", "-c", "auto", "-t", "auto", "-v", "2")
+    assert found.stdout == run("cv", "train.csv", "--target", "y", "-v", "2").stdout
+    for options, message in (
+        (("train", "-c", "one"), "expected a number or auto, not 'one'"),
+        (("cv", "-c", "auto", "-c", "1"), "-c auto tries a range of values"),
+        (("cv", "-t", "auto", "-t", "chi2"), "-t auto chooses the kernel"),
+    ):
+        refused = run(options[0], "train.csv", "--target", "y", *options[1:])
+        assert refused.exit_code == 2
+        assert message in refused.stderr
 
 
 @pytest.mark.parametrize("suffix", ["csv", "parquet"])
