@@ -287,11 +287,22 @@ def _ranking(
     ]
     rows = [[name, f"{total[k]:.4g}"] for k, name in zip(order, names, strict=True)]
     lines = ["", *table(["feature", "importance"], rows)]
+    record["scores_of"] = shapes.problem_names
     if draw:
         from .text_curves import drawn
 
-        lines += ["", *drawn(shapes, order, [str(name) for name in names])]
+        lines += ["", _meaning(svm, shapes), "", *drawn(shapes, order, [str(name) for name in names])]
     return lines
+
+
+def _meaning(svm: Model, shapes: ShapeFunctions) -> str:
+    """What an effect above or below zero speaks for."""
+    classes = getattr(svm, "classes_", None)
+    if classes is None:
+        return "Effects on the prediction."
+    if shapes.n_problems == 1 and len(classes) == 2:
+        return f"Effects on the score: above 0 speaks for {classes[1]}, below 0 for {classes[0]}."
+    return "Effects on the score of each class: above 0 speaks for the class, below 0 against it."
 
 
 def _named(svm: Model, columns: tuple[int, ...]) -> str | int:
