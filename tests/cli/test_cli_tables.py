@@ -1,5 +1,6 @@
 """The command line with tables that have columns of text and gaps."""
 
+import csv
 import gzip
 import json
 import re
@@ -230,3 +231,18 @@ def test_decimal_commas(folder):
     warned = run("train", "commas.csv", "n.kern", "--target", "y", *RANK).stderr
     assert "'age' holds numbers with decimal commas" in warned
     assert "read the file with --decimal ','." in warned
+
+
+@pytest.mark.parametrize("option", ["-b 1", "--scores"])
+def test_labels_with_spaces_are_quoted_before_numbers(folder, option):
+    labels = ["New York", "Rome", 'the "Hague"']
+    pd.DataFrame({"x": range(60), "y": [labels[k // 20] for k in range(60)]}).to_csv("cities.csv", index=False)
+    assert run("train", "cities.csv", "m.kern", "--target", "y", "-b", "1").exit_code == 0
+    lines = run("predict", "m.kern", "cities.csv", *option.split()).stdout.splitlines()
+    rows = list(csv.reader(lines, delimiter=" "))
+    assert {len(row) for row in rows} == {4}
+    if option == "-b 1":
+        assert rows.pop(0) == ["labels", *labels]
+    plain = run("predict", "m.kern", "cities.csv").stdout.splitlines()
+    assert [row[0] for row in rows] == plain
+    assert set(plain) == set(labels)
