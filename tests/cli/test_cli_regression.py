@@ -193,3 +193,11 @@ def test_rows_without_a_number_are_predicted(folder):
     record = json.loads(run("predict", "m.kern", "gaps.csv", "out.txt", "--json").stdout)
     assert record["rows"] == 51
     assert record["r2"] > 0.9
+
+
+def test_no_probabilities(folder):
+    (folder / "train.csv").write_text("\n".join(["x,y", *(f"{x},{2 * x}" for x in range(60))]))
+    assert run("train", "train.csv", "m.kern", "--target", "y", "--task", "regression").exit_code == 0
+    refused = run("predict", "m.kern", "train.csv", "-b", "1")
+    assert refused.exit_code == 2
+    assert "-b 1: m.kern is a regression, which has no probabilities." in refused.stderr

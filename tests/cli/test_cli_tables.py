@@ -246,3 +246,20 @@ def test_labels_with_spaces_are_quoted_before_numbers(folder, option):
     plain = run("predict", "m.kern", "cities.csv").stdout.splitlines()
     assert [row[0] for row in rows] == plain
     assert set(plain) == set(labels)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_columns_are_listed_without_a_target(tables, suffix):
+    getattr(read("train.csv"), f"to_{suffix}")(f"table.{suffix}", index=False)
+    for command in ("train", "bench", "cv"):
+        refused = run(command, f"table.{suffix}")
+        assert refused.exit_code == 2
+        assert "Pass --target with its label column: age, city, grade, member, zone, y." in refused.stderr
+
+
+@pytest.mark.parametrize("content", ["Größe,y\n1,a\n", "x,y\nKöln,a\n"])
+def test_other_encodings(folder, content):
+    (folder / "latin.csv").write_bytes(content.encode("cp1252"))
+    refused = run("inspect", "latin.csv")
+    assert refused.exit_code == 1
+    assert "not UTF-8. Convert the file first, for example from Windows-1252 by iconv" in refused.stderr

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, cast
 
@@ -55,7 +55,7 @@ class Reading:
         """Read rows with labels; with a `model`, the columns that it was trained on."""
         check_exists(source)
         if self._target(model) is None and self._is_table(source):
-            raise UsageError(f"{source} is a table. Pass --target with its label column.")
+            raise UsageError(f"{source} is a table. Pass --target with its label column{self._listed_columns(source)}.")
         data = self.rows(source, model, labels=True)
         if data.y is None:
             hint = " Pass --target with its label column." if data.zero_based is None else ""
@@ -105,6 +105,19 @@ class Reading:
             on_error="skip" if options.skip_bad else "raise",
             n_jobs=options.threads,
         )
+
+    def _listed_columns(self, source: str) -> str:
+        """The names of the columns of a table, to continue a message; "" if it has none."""
+        from ..io.table import NoTargetError, listed
+
+        nothing = replace(self.options, target="\0")  # no column has this name
+        try:
+            replace(self, options=nothing)._file(source, None, labels=True)
+        except NoTargetError as error:
+            return f": {listed(error.columns)}"
+        except (ValueError, OSError):  # reported once the target is given
+            return ""
+        return ""
 
     def _text_columns(self, source: str, model: Model | None) -> list[str] | None:
         """Columns to read as text: those given, and those that were text when the model was trained."""

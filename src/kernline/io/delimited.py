@@ -35,6 +35,7 @@ _COLUMN_BYTES = 4_000.0
 # What separates fields where there is no comma.
 _DELIMITERS = (";", "\t", "|")
 _REPLACED = "\ufffd"
+_RECODE = "Convert the file first, for example from Windows-1252 by iconv -f CP1252 -t UTF-8."
 
 
 class DelimitedTable(Table):
@@ -112,7 +113,9 @@ class DelimitedTable(Table):
         check_memory(f"Reading {n_columns:,} columns of text", _COLUMN_BYTES * n_columns, "Use an svmlight file.")
         try:
             fields = next(csv.reader([line.decode()], delimiter=self.delimiter, strict=True), [])
-        except (UnicodeDecodeError, csv.Error) as error:
+        except UnicodeDecodeError:
+            raise ValueError(f"{place}: bytes that are not UTF-8. {_RECODE}") from None
+        except csv.Error as error:
             raise ValueError(f"{place}: expected names or numbers of columns ({error}).") from error
         if not fields:
             raise ValueError(f"{place}: expected the names of columns, found nothing.")
@@ -290,7 +293,7 @@ class DelimitedTable(Table):
             name = self.names[int(column.group(1))]
             return f"{place}: column {name!r} holds {value.group(1)[:40]!r}, not a number. {REMEDY}"
         if column and "invalid UTF8" in message:
-            return f"{place}: column {self.names[int(column.group(1))]!r} holds bytes that are not UTF-8."
+            return f"{place}: column {self.names[int(column.group(1))]!r} holds bytes that are not UTF-8. {_RECODE}"
         return f"{place}: {message[:200]}"
 
 
