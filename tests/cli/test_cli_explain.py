@@ -146,8 +146,11 @@ class TestInspect:
         assert any(block in shown for block in "▁▂▃▄▅▆▇█")
         assert "missing" in shown
         assert "highest +" in shown
+        low, high = model.classes_
+        assert f"Effects on the score: above 0 speaks for {high}, below 0 for {low}." in shown
         record = json.loads(run("inspect", "m.kern", "--json").stdout)
         assert record["importance"][0]["feature"] == model.shapes_.function_names[model.shapes_.top(1)[0]]
+        assert record["scores_of"] == [str(high)]
 
     def test_lists_edits(self, table):
         _, model = table

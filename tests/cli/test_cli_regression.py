@@ -183,3 +183,21 @@ def test_what_does_not_apply_to_a_regression(diabetes):
     assert len(succeeds("predict", "m.kern", "text.csv").stdout.split()) == 442
     result = run("train", "text.csv", "n.kern", "--task", "regression", *TABLE)
     assert (result.exit_code, "AdditiveSVR predicts numbers" in result.stderr) == (1, True)
+
+
+def test_rows_without_a_number_are_predicted(folder):
+    rows = [f"{x},{2 * x}" for x in range(60)]
+    (folder / "train.csv").write_text("\n".join(["x,y", *rows]))
+    (folder / "gaps.csv").write_text("\n".join(["x,y", "3,", *rows[10:]]))
+    assert run("train", "train.csv", "m.kern", "--target", "y", "--task", "regression").exit_code == 0
+    record = json.loads(run("predict", "m.kern", "gaps.csv", "out.txt", "--json").stdout)
+    assert record["rows"] == 51
+    assert record["r2"] > 0.9
+
+
+def test_no_probabilities(folder):
+    (folder / "train.csv").write_text("\n".join(["x,y", *(f"{x},{2 * x}" for x in range(60))]))
+    assert run("train", "train.csv", "m.kern", "--target", "y", "--task", "regression").exit_code == 0
+    refused = run("predict", "m.kern", "train.csv", "-b", "1")
+    assert refused.exit_code == 2
+    assert "-b 1: m.kern is a regression, which has no probabilities." in refused.stderr

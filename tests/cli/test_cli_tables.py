@@ -1,7 +1,9 @@
 """The command line with tables that have columns of text and gaps."""
 
+import csv
 import gzip
 import json
+import re
 import subprocess
 import sys
 
@@ -87,10 +89,47 @@ def test_what_does_not_fit(tables):
     frame = read("train.csv")
     frame.assign(age="old").to_csv("text.csv", index=False)
     assert "Column 'age' held numbers in training, and now holds text" in run("predict", "m.kern", "text.csv").stderr
+    frame.assign(city=range(3, 3 + len(frame))).to_csv("numbers.csv", index=False)
+    for command in ("predict", "evaluate", "explain"):
+        refused = run(command, "m.kern", "numbers.csv")
+        assert refused.exit_code == 1
+        assert "Column 'city' held text in training, such as " in refused.stderr
+        assert "and now holds numbers, such as 3." in refused.stderr
     refused = run("train", "train.csv", "n.kern", "--target", "y", "--kernel", "rbf")
     assert "Column 'city' holds text, which this estimator does not take" in refused.stderr
     refused = run("train", "train.csv", "n.kern", "--target", "y", "-p", "missing=error")
     assert "Pass -p missing='own'" in refused.stderr
+
+
+def test_export_does_not_overwrite_data(tables):
+    pytest.importorskip("onnx")
+    assert run("train", "train.csv", "m.kern", "--target", "y", *RANK).exit_code == 0
+    data = (tables / "train.csv").read_bytes()
+    refused = run("export", "m.kern", "train.csv")
+    assert refused.exit_code == 2
+    assert "train.csv exists and is not an exported model" in refused.stderr
+    assert (tables / "train.csv").read_bytes() == data
+    assert run("export", "m.kern", "train.csv", "--force").exit_code == 0
+    (tables / "empty.csv").write_bytes(b"")
+    for name in ("train.csv", "empty.csv", "m.h", "m.h", "m.json", "m.json", "m.onnx", "m.onnx"):
+        assert run("export", "m.kern", name).exit_code == 0
+
+
+@pytest.mark.parametrize("test", [(), ("test.csv",)])
+def test_bench(tables, test):
+    """The test file has unknown levels, and columns in the order of the training file."""
+    frame = read("test.csv", sep=";")
+    frame[list(read("train.csv"))].to_csv("test.csv", index=False)
+    record = json.loads(run("bench", "train.csv", *test, "--target", "y", "--json").stdout)
+    assert len(record["results"]) == 6
+    assert all(result["accuracy"] > 0.5 for result in record["results"])
+
+
+def test_bench_fills_gaps(folder):
+    rows = [f"{'' if k % 5 == 0 else k % 10},{k % 2}" for k in range(90)]
+    (folder / "gaps.csv").write_text("\n".join(["x,y", *rows]))
+    record = json.loads(run("bench", "gaps.csv", "--target", "y", "--json").stdout)
+    assert len(record["results"]) == 6
 
 
 def piped(content, *arguments):
@@ -122,11 +161,105 @@ def test_the_evidence_in_a_search(tables):
     found = run("cv", "train.csv", "m.kern", "--target", "y", "--json")
     assert found.exit_code == 0, found.stderr
     record = json.loads(found.stdout)
-    assert [entry["C"] for entry in record["tried"]][-1] == "evidence"
+    assert [entry["C"] for entry in record["tried"]][-1] == "auto"
     model = kernline.load("m.kern")
-    expected = "evidence" if model.C_ not in model.Cs_ else model.C_
+    expected = "auto" if model.C_ not in model.Cs_ else model.C_
     assert record["best"]["C"] == expected
     assert record["best"]["score"] == pytest.approx(model.best_score_)
     result = run("train", "train.csv", "m.kern", "--target", "y", "-C")
     assert result.exit_code == 0, result.stderr
-    assert "Best C = evidence  CV accuracy = " in result.stdout
+    assert "Best C = auto  CV accuracy = " in result.stdout
+    (options,) = re.findall("^Options of train: (.*)", result.stdout, re.MULTILINE)
+    assert options.endswith(" -c auto")
+    assert run("train", "train.csv", "n.kern", "--target", "y", *options.split()).exit_code == 0
+    X = read("test.csv", sep=";")[["age", "city", "grade", "member", "zone"]]
+    found, same = (kernline.load(name).decision_function(X) for name in ("m.kern", "n.kern"))
+    assert same == pytest.approx(found, rel=1e-6, abs=1e-6)
+
+
+def test_auto_is_the_default(tables):
+    def scores(*options):
+        assert run("train", "train.csv", "m.kern", "--target", "y", *options).exit_code == 0
+        return run("predict", "m.kern", "test.csv", "--scores").stdout
+
+    assert scores("-c", "auto", "-t", "auto", "--scale", "auto", "--loss", "auto") == scores()
+    found = run("cv", "train.csv", "--target", "y", "-c", "auto", "-t", "auto", "-v", "2")
+    assert found.stdout == run("cv", "train.csv", "--target", "y", "-v", "2").stdout
+    for options, message in (
+        (("train", "-c", "one"), "expected a number or auto, not 'one'"),
+        (("cv", "-c", "auto", "-c", "1"), "-c auto tries a range of values"),
+        (("cv", "-t", "auto", "-t", "chi2"), "-t auto chooses the kernel"),
+    ):
+        refused = run(options[0], "train.csv", "--target", "y", *options[1:])
+        assert refused.exit_code == 2
+        assert message in refused.stderr
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_rows_without_a_label_are_predicted(tables, suffix):
+    assert run("train", "train.csv", "m.kern", "--target", "y", *RANK).exit_code == 0
+    whole = read("test.csv", sep=";")
+    expected = run("predict", "m.kern", "test.csv").stdout
+    labels = whole.y.astype(object)
+    labels[:20] = None
+    for part, n_labelled in ((whole.assign(y=labels), len(whole) - 20), (whole.assign(y=None), 0)):
+        getattr(part, f"to_{suffix}")(f"gaps.{suffix}", index=False)
+        for options in ((), ("--target", "y"), *([("--skip-bad",)] if suffix == "csv" else [])):
+            assert run("predict", "m.kern", f"gaps.{suffix}", *options).stdout == expected
+        record = json.loads(run("predict", "m.kern", f"gaps.{suffix}", "out.txt", "--json").stdout)
+        correct = [found == true for found, true in zip(expected.split(), whole.y, strict=True)][20:]
+        assert record["rows"] == len(whole)
+        assert record.get("correct") == (sum(correct) if n_labelled else None)
+        assert run("explain", "m.kern", f"gaps.{suffix}").exit_code == 0
+        refused = run("evaluate", "m.kern", f"gaps.{suffix}")
+        assert refused.exit_code == 1
+        assert f"lacks {len(whole) - n_labelled} of its values" in refused.stderr
+
+
+def test_decimal_commas(folder):
+    """The warning and the error name the option, and with it the file is like one with points."""
+    frame, y = people()
+    frame = frame.assign(y=y, age=frame["age"] + 0.25)
+    frame.to_csv("points.csv", index=False)
+    frame.to_csv("commas.csv", index=False, sep=";", decimal=",")
+    assert run("train", "points.csv", "m.kern", "--target", "y", *RANK).exit_code == 0
+    refused = run("evaluate", "m.kern", "commas.csv")
+    assert "Column 'age' held numbers in training" in refused.stderr
+    assert "read the file with --decimal ','." in refused.stderr
+    expected = run("evaluate", "m.kern", "points.csv").stdout
+    assert run("evaluate", "m.kern", "commas.csv", "--decimal", ",").stdout == expected
+    warned = run("train", "commas.csv", "n.kern", "--target", "y", *RANK).stderr
+    assert "'age' holds numbers with decimal commas" in warned
+    assert "read the file with --decimal ','." in warned
+
+
+@pytest.mark.parametrize("option", ["-b 1", "--scores"])
+def test_labels_with_spaces_are_quoted_before_numbers(folder, option):
+    labels = ["New York", "Rome", 'the "Hague"']
+    pd.DataFrame({"x": range(60), "y": [labels[k // 20] for k in range(60)]}).to_csv("cities.csv", index=False)
+    assert run("train", "cities.csv", "m.kern", "--target", "y", "-b", "1").exit_code == 0
+    lines = run("predict", "m.kern", "cities.csv", *option.split()).stdout.splitlines()
+    rows = list(csv.reader(lines, delimiter=" "))
+    assert {len(row) for row in rows} == {4}
+    if option == "-b 1":
+        assert rows.pop(0) == ["labels", *labels]
+    plain = run("predict", "m.kern", "cities.csv").stdout.splitlines()
+    assert [row[0] for row in rows] == plain
+    assert set(plain) == set(labels)
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_columns_are_listed_without_a_target(tables, suffix):
+    getattr(read("train.csv"), f"to_{suffix}")(f"table.{suffix}", index=False)
+    for command in ("train", "bench", "cv"):
+        refused = run(command, f"table.{suffix}")
+        assert refused.exit_code == 2
+        assert "Pass --target with its label column: age, city, grade, member, zone, y." in refused.stderr
+
+
+@pytest.mark.parametrize("content", ["Größe,y\n1,a\n", "x,y\nKöln,a\n"])
+def test_other_encodings(folder, content):
+    (folder / "latin.csv").write_bytes(content.encode("cp1252"))
+    refused = run("inspect", "latin.csv")
+    assert refused.exit_code == 1
+    assert "not UTF-8. Convert the file first, for example from Windows-1252 by iconv" in refused.stderr

@@ -171,3 +171,36 @@ def test_another_delimiter_is_suggested():
     with pytest.raises(ValueError, match="no column 'y'") as found:
         csv("a;b,c;y\n1;2,5;u\n", target="y")
     assert found.value.__notes__ == ["Line 1 contains ';'. Pass delimiter= if it separates fields."]
+
+
+class TestDecimalCommas:
+    """`decimal=","`."""
+
+    @pytest.mark.parametrize("skips", [False, True])
+    @pytest.mark.parametrize("header", ["a;b;c;y\n", ""])
+    def test_numbers_texts_and_labels(self, header, skips):
+        """Column b is text, c has a gap with a blank before it."""
+        text = header + "1,5;u,v;-2,5e1;0,5\n2;x;? ;1,25\n"
+        target = "y" if header else 3
+        options = {"on_error": "skip"} if skips else {}
+        found = read(io.BytesIO(text.encode()), format="csv", decimal=",", target=target, **options)
+        columns = found.X.columns
+        assert found.X[columns[0]].tolist() == [1.5, 2.0]
+        assert found.X[columns[2]].tolist()[0] == -25.0
+        assert np.isnan(found.X[columns[2]][1])
+        assert found.y.tolist() == [0.5, 1.25]
+        assert found.X[columns[1]].tolist() == ["u,v", "x"]
+
+    def test_quoted_between_commas(self):
+        found = read(io.BytesIO(b'a,b\n"1,5",2\n'), format="csv", decimal=",")
+        assert found.X.tolist() == [[1.5, 2.0]]
+
+    def test_labels_of_text_keep_their_commas(self):
+        found = read(io.BytesIO(b"a;y\n1,5;0,5\n2;none\n"), format="csv", decimal=",", target="y")
+        assert found.y.tolist() == ["0,5", "none"]
+
+    def test_refused(self):
+        with pytest.raises(ValueError, match=r"decimal must be '\.' or ',', not ';'"):
+            read(io.BytesIO(b"a\n1\n"), format="csv", decimal=";")
+        with pytest.raises(ValueError, match="decimal= does not apply to format 'svmlight'"):
+            read(io.BytesIO(b"1 1:2\n"), decimal=",")

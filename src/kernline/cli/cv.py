@@ -32,7 +32,7 @@ def cv(
     folds: Annotated[int, typer.Option("-v", "--folds", min=2, help="Number of folds.")] = 5,
     cost: Annotated[
         list[float] | None,
-        typer.Option("-c", "--cost", help="A value of C to try. Can be repeated. Default: a range of values."),
+        mod.cost_option("A value of C to try. Can be repeated. Default: auto, a range of values."),
     ] = None,
     kernel: Annotated[list[str] | None, mod.KernelOption] = None,
     *,
@@ -57,6 +57,12 @@ def cv(
     with out.working():
         path = model_file(out, data, model, force) if model is not None else None
         names = [estimators.kernel_name(name) for name in kernel or []]
+        if len(names) > 1 and None in names:
+            raise UsageError("-t auto chooses the kernel. Pass it alone, or name the kernels to compare.")
+        if cost and None in cost:
+            if len(cost) > 1:
+                raise UsageError("-c auto tries a range of values. Pass it alone, or only numbers.")
+            cost = None
         task = estimators.task_of(options)
         classes = {estimators.estimator_class(options.estimator, name, task) for name in names or [None]}
         if len(classes) > 1:
@@ -87,6 +93,7 @@ def search(
     with watched(out, searched.model, keep=False):
         found = searched.run(content)
     record, lines = found.record, found.lines
+    lines += searched.options_of_train(found)
     if best_C:
         score = float(found.best["score"])
         measure = f"R² = {score:.4f}" if searched.is_regression else f"accuracy = {100.0 * score:g}%"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, cast
 
@@ -55,7 +55,7 @@ class Reading:
         """Read rows with labels; with a `model`, the columns that it was trained on."""
         check_exists(source)
         if self._target(model) is None and self._is_table(source):
-            raise UsageError(f"{source} is a table. Pass --target with its label column.")
+            raise UsageError(f"{source} is a table. Pass --target with its label column{self._listed_columns(source)}.")
         data = self.rows(source, model, labels=True)
         if data.y is None:
             hint = " Pass --target with its label column." if data.zero_based is None else ""
@@ -73,6 +73,7 @@ class Reading:
         if data.y is not None and (labels or model is not None):
             _check_labels(data.y, source)
         if model is not None:
+            self._check_texts(data, model, source)
             data = data._replace(X=self._as_wide(cast("Matrix", data.X), model.n_features_in_, source))
         return cast("Rows", data)
 
@@ -93,24 +94,57 @@ class Reading:
             format=self._format(source),
             target=target,
             target_required=labels or options.target is not None,
+            labels_required=labels or model is None,
             columns=columns,
             categorical=self._text_columns(source, model),
             header="auto" if options.header is None else options.header,
             delimiter=_TABS.get(options.delimiter, options.delimiter) if options.delimiter is not None else None,
+            decimal=options.decimal,
             multilabel=options.multilabel,
             zero_based=self._zero_based(source, model),
             on_error="skip" if options.skip_bad else "raise",
             n_jobs=options.threads,
         )
 
+    def _listed_columns(self, source: str) -> str:
+        """The names of the columns of a table, to continue a message; "" if it has none."""
+        from ..io.table import NoTargetError, listed
+
+        nothing = replace(self.options, target="\0")  # no column has this name
+        try:
+            replace(self, options=nothing)._file(source, None, labels=True)
+        except NoTargetError as error:
+            return f": {listed(error.columns)}"
+        except (ValueError, OSError):  # reported once the target is given
+            return ""
+        return ""
+
     def _text_columns(self, source: str, model: Model | None) -> list[str] | None:
         """Columns to read as text: those given, and those that were text when the model was trained."""
         if self.options.categorical is not None:
             return self.options.categorical.split(",")
+        return list(self._trained_texts(source, model)) or None
+
+    def _trained_texts(self, source: str, model: Model | None) -> dict[str, Labels]:
+        """The columns of a table that were text when the model was trained, with their levels."""
         names, shapes = getattr(model, "feature_names_in_", None), getattr(model, "shapes_", None)
         if names is None or shapes is None or not self._is_table(source):
-            return None
-        return [str(names[j]) for j in shapes.encoder.columns.of_text] or None
+            return {}
+        columns = shapes.encoder.columns
+        return {str(names[j]): levels for j, levels in zip(columns.of_text, columns.levels, strict=True)}
+
+    def _check_texts(self, data: Data, model: Model, source: str) -> None:
+        """Raise an error if a column that was text in training now holds only numbers, as for a data frame."""
+        from ..encoding import LevelTable
+        from ..encoding.columns import check_kind
+        from ..encoding.frames import number_of
+
+        if not isinstance(data.X, LevelTable):
+            return
+        for name, known in self._trained_texts(source, model).items():
+            texts = data.X.levels.get(data.X.columns.index(name), ())
+            if texts and all(number_of(text) is not None for text in texts):
+                check_kind(known, texts[0], repr(name))
 
     def _kind(self, source: str) -> str:
         """The format of a file; "" for a named data set."""
@@ -127,7 +161,7 @@ class Reading:
         if options.format != "auto" or shows_format(source):
             return options.format
         of_tables = (options.target, options.columns, options.categorical, options.header)
-        is_table = any(given is not None for given in of_tables)
+        is_table = options.decimal != "." or any(given is not None for given in of_tables)
         is_sparse = options.multilabel or options.zero_based is not None
         if is_table or (not is_sparse and looks_delimited(first_bytes(source))):
             return DEFAULT_DELIMITED
@@ -194,12 +228,23 @@ def _check_labels(y: Labels | LabelSets, source: str) -> None:
 
     if isinstance(y, list) or storable(y.dtype) or y.dtype.kind == "U":
         return
-    other = next((type(label).__name__ for label in y.tolist() if not isinstance(label, str)), None)
+    other = next((type(label).__name__ for label in y.tolist() if not isinstance(label, str | None)), None)
     if y.dtype.kind != "O" or other is not None:
         kind = y.dtype if y.dtype.kind != "O" else other
         raise ValueError(
             f"{source}: the labels have type {kind}, but must be numbers or text. Convert the column first."
         )
+
+
+def labelled_part(predictions: Labels, y: Labels | LabelSets | None) -> tuple[Labels, Labels | None]:
+    """The predictions and labels of the rows that have a label; None for the labels if no row has one."""
+    import numpy as np
+
+    if y is None or isinstance(y, list) or y.dtype.kind not in "fO" or len(y) != len(predictions):
+        return predictions, None if y is None else np.asarray(y)
+    present = ~np.isnan(y) if y.dtype.kind == "f" else np.array([label is not None for label in y])
+    rows = present.reshape(len(y), -1).all(axis=1)
+    return predictions[rows], y[rows] if rows.any() else None
 
 
 def check_not_input(path: Path, *inputs: str) -> None:

@@ -70,6 +70,7 @@ def explained(fail: Callable[[str, int], None]) -> Iterator[None]:
 _OPTIONS = (
     "categorical",
     "columns",
+    "decimal",
     "delimiter",
     "format",
     "gamma",
@@ -95,6 +96,7 @@ _PARAMETERS = (
     "p",
 )
 _PHRASES = {
+    r"\bdecimal=','": "--decimal ','",
     r"\bzero_based=(True)?": "--zero-based",
     rf"\b({'|'.join(_OPTIONS)})=(?:'([^']*)'|([\d.e+-]*\d)?)": r"--\1 \2\3",
     rf"(?<!-p )\b({'|'.join(_PARAMETERS)})=": r"-p \1=",
@@ -106,11 +108,7 @@ def as_options(text: str) -> str:
     """A message of the library in terms of the command line: --scale rank instead of scale='rank'."""
     for pattern, words in _PHRASES.items():
         text = re.sub(pattern, words, text)
-    return as_command(re.sub(r"(--\w+) (?=[,. ])", r"\1", text))
-
-
-def as_command(text: str) -> str:
-    """A message of the library that names an estimator, in terms of the command line."""
+    text = re.sub(r"(--\w+) (?=[,. ])", r"\1", text)
     return text.replace("use AdditiveSVR", "pass --task regression")
 
 

@@ -48,8 +48,8 @@ _LANDMARK_KERNELS = ("rbf", "poly", "sigmoid", "laplacian", "exp-chi2")
 
 
 def kernel_name(kernel: str | None) -> str | None:
-    """The name of a kernel, given by name or by LIBSVM's number."""
-    return _KERNELS.get(kernel, kernel) if kernel is not None else None
+    """The name of a kernel, given by name or by LIBSVM's number; None for auto, the default."""
+    return _KERNELS.get(kernel, kernel) if kernel not in (None, "auto") else None
 
 
 def task_of(options: ModelOptions) -> str:

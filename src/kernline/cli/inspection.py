@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, BinaryIO, cast
 
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
     from .data import LabelSets
 
 _EXPORTS = {".onnx": "onnx", ".h": "c", ".c": "c", ".json": "json", ".csv": "csv"}
+# How files start that `export` wrote: C, JSON, CSV with its line of intercepts, ONNX with the name of its producer.
+_EXPORTED = re.compile(
+    rb'/\* Written by kernline|\{\s*"classes": |feature,(value|from),[^\n]*\n,,|.{0,8}kernline', re.DOTALL
+)
 _MANY = 20
 _MAIN_PARAMETERS = ("kernel", "approximation", "C", "loss", "scale", "basis", "n_basis", "budget", "tol")
 
@@ -129,6 +134,9 @@ def export(
     name: Annotated[
         str | None, typer.Option("--name", help="Prefix of the names in C. Default: the file name.")
     ] = None,
+    force: Annotated[
+        bool, typer.Option("--force", help="Overwrite OUTPUT even if it is not an exported model.")
+    ] = False,
     *,
     out: Output,
 ) -> None:
@@ -148,6 +156,8 @@ def export(
         if name is not None and form != "c":
             raise UsageError(f"--name does not apply to format {form}, only to c.")
         check_not_input(path, model)
+        if not force and not _is_replaceable(path):
+            raise UsageError(f"{path} exists and is not an exported model. Choose another file, or pass --force.")
         out.claim(path)
         svm = load_model(model)
         from .. import export as forms
@@ -156,6 +166,15 @@ def export(
         size = path.stat().st_size if path.is_file() else None
         line = f"{output}: {size:,} bytes" if size is not None else output
         out.result({"output": output, "form": form, "bytes": size}, [] if out.quiet else [line])
+
+
+def _is_replaceable(path: Path) -> bool:
+    """Whether an export may take the place of this file: it is an export, empty, or not a regular file."""
+    if not path.is_file():
+        return True
+    with path.open("rb") as file:
+        start = file.read(1 << 16)
+    return not start or _EXPORTED.match(start) is not None
 
 
 def _of_model(svm: Model, file: str) -> dict[str, object]:
@@ -268,11 +287,22 @@ def _ranking(
     ]
     rows = [[name, f"{total[k]:.4g}"] for k, name in zip(order, names, strict=True)]
     lines = ["", *table(["feature", "importance"], rows)]
+    record["scores_of"] = shapes.problem_names
     if draw:
         from .text_curves import drawn
 
-        lines += ["", *drawn(shapes, order, [str(name) for name in names])]
+        lines += ["", _meaning(svm, shapes), "", *drawn(shapes, order, [str(name) for name in names])]
     return lines
+
+
+def _meaning(svm: Model, shapes: ShapeFunctions) -> str:
+    """What an effect above or below zero speaks for."""
+    classes = getattr(svm, "classes_", None)
+    if classes is None:
+        return "Effects on the prediction."
+    if shapes.n_problems == 1 and len(classes) == 2:
+        return f"Effects on the score: above 0 speaks for {classes[1]}, below 0 for {classes[0]}."
+    return "Effects on the score of each class: above 0 speaks for the class, below 0 against it."
 
 
 def _named(svm: Model, columns: tuple[int, ...]) -> str | int:

@@ -3,16 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
+
+if TYPE_CHECKING:
+    from typer.models import OptionInfo
 
 KernelOption = typer.Option(
     "--kernel",
     "-t",
-    help="Additive: chi2 (default), intersection, hellinger, js, power_mean, linear. Approximated with "
-    "landmarks: rbf, poly, sigmoid, laplacian, exp-chi2. LIBSVM's numbers 0 to 3 work too.",
+    help="Additive: auto (default: chosen from the data), chi2, intersection, hellinger, js, power_mean, linear. "
+    "Approximated with landmarks: rbf, poly, sigmoid, laplacian, exp-chi2. LIBSVM's numbers 0 to 3 work too.",
 )
+
+
+def _cost(text: str) -> float | None:
+    """C; None for auto, as if it were not given."""
+    try:
+        return None if text == "auto" else float(text)
+    except ValueError:
+        raise typer.BadParameter(f"expected a number or auto, not {text!r}.") from None
+
+
+def cost_option(help: str) -> OptionInfo:
+    """The option -c with this help."""
+    return cast("OptionInfo", typer.Option("-c", "--cost", parser=_cost, metavar="<float|auto>", help=help))
+
+
 Seed = Annotated[int, typer.Option("--seed", help="Random seed.")]
 
 
@@ -53,8 +71,8 @@ class ModelOptions:
         str | None,
         typer.Option(
             "--loss",
-            help="hinge, squared_hinge or log, which has probabilities. Default: log for tables, else hinge. For "
-            "regression: squared_error (default), epsilon_insensitive or "
+            help="auto, hinge, squared_hinge or log, which has probabilities. Default: auto, which is log for tables "
+            "if no kernel is given, else hinge. For regression: squared_error (default), epsilon_insensitive or "
             "squared_epsilon_insensitive.",
         ),
     ] = None
@@ -76,8 +94,8 @@ class ModelOptions:
         str | None,
         typer.Option(
             "--scale",
-            help="How to scale columns: max (default); minmax or rank for negative or skewed values. With landmarks: "
-            "auto (default) or standard; -p scale=None leaves them as they are.",
+            help="How to scale columns: auto (default: chosen from the data), max, or minmax or rank for negative or "
+            "skewed values. With landmarks: auto (default) or standard; -p scale=None leaves them as they are.",
         ),
     ] = None
     tol: Annotated[

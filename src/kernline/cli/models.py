@@ -108,9 +108,11 @@ def scores(model: Classifier | Regressor, X: Matrix) -> Array:
 def probabilities(model: Classifier | Regressor, X: Matrix, path: str) -> Array:
     """The probability of each class. A UsageError if the model in the file has none."""
     if not hasattr(model, "predict_proba"):
+        if not is_classifier(model):
+            raise UsageError(f"-b 1: {path} is a regression, which has no probabilities.")
         last = final_step(model)
         loss = getattr(last, "loss_", getattr(last, "loss", None))
-        how = f"with the loss {loss}" if loss is not None and is_classifier(model) else f"as a {described(model)}"
+        how = f"with the loss {loss}" if loss is not None else f"as {described(model)}"
         raise UsageError(
             f"-b 1: {path} has no probabilities, as it was trained {how}. Train it with -b 1, which needs an additive "
             "kernel, or pass --scores."

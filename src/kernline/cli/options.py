@@ -69,6 +69,9 @@ class ReadingOptions:
         str | None,
         typer.Option("--delimiter", help="Field delimiter of a CSV file, such as ';', or 'tab'. Default: found."),
     ] = None
+    decimal: Annotated[
+        str, typer.Option("--decimal", help="Decimal point of the numbers in a CSV file: '.' or ','.")
+    ] = "."
     zero_based: Annotated[
         bool | None,
         typer.Option(

@@ -15,7 +15,7 @@ from typing import Annotated, NoReturn, TextIO
 
 import typer
 
-from .errors import as_command, explained, forget_stdout
+from .errors import as_options, explained, forget_stdout
 
 
 @dataclass
@@ -93,7 +93,7 @@ class Output:
     def working(self) -> Iterator[None]:
         """Run a command, printing its errors and warnings as one line each."""
         with warnings.catch_warnings(), explained(self.fail):
-            warnings.showwarning = lambda message, *_: self.warn(as_command(str(message)))
+            warnings.showwarning = lambda message, *_: self.warn(as_options(str(message)))
             # Named columns of a file are matched before the estimator sees them.
             warnings.filterwarnings("ignore", message="X does not have valid feature names")
             yield

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, TypedDict
 import typer
 
 from . import options as opt
-from .data import Reading, check_not_input, model_and_data
+from .data import Reading, check_not_input, labelled_part, model_and_data
 from .errors import UsageError
 from .models import Classifier, is_classifier, load_predictor
 from .models import probabilities as probabilities_of
@@ -49,7 +49,8 @@ def predict(
 ) -> None:
     """Predict labels, or numbers with a regression.
 
-    MODEL and DATA can be given in either order: model files are recognised by their content.
+    MODEL and DATA can be given in either order: model files are recognised by their content. Before scores or
+    probabilities, labels that contain spaces are quoted.
 
     \b
     kernline predict model.kern test.svm -o out.csv
@@ -77,13 +78,14 @@ def predict(
         csv = path is not None and path.suffix.lower() == ".csv"
         if is_classifier(svm):
             labels = _labels(svm, values)
-            record, line = _counted(labels, content.y)
+            record, line = _counted(*labelled_part(labels, content.y))
             predicted = {"labels": labels} | ({"scores": values} if scores else {})
             predicted |= {} if chances is None else {"probabilities": chances}
             lines = _lines(svm, labels, values if scores else None, chances, csv=csv)
         else:
-            record, line = measured(values, content.y)
+            record, line = measured(*labelled_part(values, content.y))
             predicted, lines = {"predictions": values}, prediction_lines(values, csv=csv)
+        record["rows"] = len(values)  # including those without a label
         if path is None and out.json:
             out.result(record | predicted, [])
             return
@@ -225,7 +227,7 @@ def _percent(share: float | None) -> str:
 def _lines(svm: Classifier, labels: Labels, scores: Array | None, chances: Array | None, *, csv: bool) -> str:
     """One line per row. There is one score per class; with two classes, only that of the second.
 
-    Above probabilities is a line with the labels, as in LIBSVM.
+    Above probabilities is a line with the labels, as in LIBSVM. Labels with spaces are quoted if numbers follow.
     """
     import csv as table_of_text
     import io
@@ -239,11 +241,13 @@ def _lines(svm: Classifier, labels: Labels, scores: Array | None, chances: Array
         rows = [[*row, *numbers] for row, numbers in zip(rows, columns, strict=True)]
         kind = "score" if chances is None else "probability"
         heads = [f"{kind}_{name}" for name in (names[1:] if chances is None and len(names) == 2 else names)]
+    writer = table_of_text.writer(text, delimiter="," if csv else " ", lineterminator="\n")
     if csv:
-        writer = table_of_text.writer(text, lineterminator="\n")
         writer.writerow(["label", *(heads if values is not None else [])])
         writer.writerows(rows)
+    elif values is not None:
+        writer.writerows([] if chances is None else [["labels", *names]])
+        writer.writerows(rows)
     else:
-        text.write("" if chances is None else f"labels {' '.join(names)}\n")
-        text.writelines(" ".join(map(str, row)) + "\n" for row in rows)
+        text.writelines(f"{label}\n" for (label,) in rows)
     return text.getvalue()

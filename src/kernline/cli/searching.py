@@ -75,6 +75,17 @@ class Search:
             return _found("gamma", self._gammas(self.model, data))
         return _found("", self._costs(self.model, data))
 
+    def options_of_train(self, found: Found) -> list[str]:
+        """A line with the options that train the best additive model, once `run` has fitted it."""
+        from ..estimators.additive_search import AdditiveSearch
+
+        model = self.model
+        if not isinstance(model, AdditiveSearch):
+            return []
+        chosen = {"--kernel": model.kernel_, "--scale": model.scale_, "--loss": model.loss_, "-c": found.best["C"]}
+        given = {option: _short(value) for option, value in chosen.items() if isinstance(value, str | float)}
+        return [f"Options of train: {' '.join(f'{option} {value}' for option, value in given.items())}"]
+
     def _kernels(self, model: AdditiveSVCCV | AdditiveSVRCV, data: LabelledRows) -> SearchResult[str]:
         import numpy as np
 
@@ -131,7 +142,7 @@ def _found(parameter: str, result: SearchResult[str] | SearchResult[float]) -> F
     """The settings that were searched; a score that is NaN marks what was not tried."""
 
     def setting(value: str | float, C: float) -> Setting:
-        cost = C if C == C else "evidence"
+        cost = C if C == C else "auto"  # as -c takes it
         return {parameter: value, "C": cost} if parameter else {"C": cost}
 
     values: list[str | float] = list(result.values)

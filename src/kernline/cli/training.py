@@ -29,10 +29,9 @@ class Goal:
 
     cost: Annotated[
         float | None,
-        typer.Option(
-            "-c",
-            "--cost",
-            help="C, the cost of an error (default: 1; with landmarks, 10). With -C, the first C to try.",
+        mod.cost_option(
+            "C, the cost of an error. Default: auto, which finds a weight for each column of a table from the data, "
+            "and else is a number that suits the scale; with landmarks, 10. With -C, the first C to try."
         ),
     ] = None
     folds: Annotated[

@@ -22,6 +22,8 @@ from .level_table import LevelTable
 Gaps = Literal["error", "zero", "middle"]
 # From so many texts on, it is asked whether a column is an identifier, or should be numbers.
 _MANY_TEXTS = 50
+# Of `kernline.io.read`, of pandas.read_csv, and an option of the command line.
+_COMMAS = "To use them as numbers, read the file with decimal=','."
 
 
 @dataclass(frozen=True, eq=False)
@@ -216,14 +218,20 @@ def _written(values: Numbers, names: Labels, place: str) -> Coded:
     """Numbers as text, for a column that held text in training. Some of that must have been numbers too."""
     present = ~np.isnan(values)
     distinct, inverse = np.unique(values[present], return_inverse=True)
-    if distinct.size and names.size and not any(number_of(text) is not None for text in names):
-        raise ValueError(
-            f"Column {place} held text in training, such as {names[0]!r:.50}, and now holds numbers, such as "
-            f"{distinct[0]:g}. Pass the column that the model was fitted on, or fit it again."
-        )
+    if distinct.size:
+        check_kind(names, f"{distinct[0]:g}", place)
     codes = np.full(values.shape, -1, dtype=np.int64)
     codes[present] = inverse
     return Coded(codes, [text_of(number) for number in distinct.tolist()])
+
+
+def check_kind(names: Labels, number: str, place: str) -> None:
+    """Raise an error if a column that now holds only numbers held no number in training."""
+    if names.size and not any(number_of(text) is not None for text in names):
+        raise ValueError(
+            f"Column {place} held text in training, such as {names[0]!r:.50}, and now holds numbers, such as {number}. "
+            "Pass the column that the model was fitted on, or fit it again."
+        )
 
 
 def _numbers(values: Numbers | Coded, place: str) -> Numbers:
@@ -232,11 +240,14 @@ def _numbers(values: Numbers | Coded, place: str) -> Numbers:
         return values
     numbers = [number_of(text) for text in values.texts]
     if None in numbers:
-        raise ValueError(
-            f"Column {place} held numbers in training, and now holds text, such as "
-            f"{values.texts[numbers.index(None)]!r:.50}. Pass numbers, or fit the model again."
-        )
+        text = values.texts[numbers.index(None)]
+        advice = _COMMAS if _has_decimal_comma(text) else "Pass numbers, or fit the model again."
+        raise ValueError(f"Column {place} held numbers in training, and now holds text, such as {text!r:.50}. {advice}")
     return np.array([*numbers, np.nan], dtype=np.float64)[values.codes]
+
+
+def _has_decimal_comma(text: str) -> bool:
+    return number_of(text) is None and number_of(text.replace(",", ".", 1)) is not None
 
 
 def _doubt(column: Coded) -> str | None:
@@ -246,8 +257,10 @@ def _doubt(column: Coded) -> str | None:
         return None
     others = [text for text in column.texts if number_of(text) is None]
     advice = "Each is a category of its own; for a curve, convert the column to numbers."
-    if sum(number_of(text.replace(",", ".", 1)) is not None for text in others) > 0.9 * n_texts:
-        return f"holds numbers with decimal commas, such as {others[0]!r:.50}, in {n_texts:,} different texts. {advice}"
+    if sum(map(_has_decimal_comma, others)) > 0.9 * n_texts:
+        return (
+            f"holds numbers with decimal commas, such as {others[0]!r:.50}, in {n_texts:,} different texts. {_COMMAS}"
+        )
     if 0 < len(others) < 0.1 * n_texts:
         return f"is text because of {others[0]!r:.50}; other values are numbers, {n_texts:,} in all. {advice}"
     if not others and any("." in text for text in column.texts):

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ..array_types import Labels
 from ..memory import check_memory
 from .formats import Data, Format, ReadSettings, register_format
-from .labels import NUMBER, labels_of
+from .labels import labels_of, number_pattern, with_gaps
 from .lines import LineBlock, line_blocks, open_quotes
 from .streams import Source
 from .table import REMEDY, Table, arrow_buffer, pyarrow, read_table
@@ -35,6 +35,7 @@ _COLUMN_BYTES = 4_000.0
 # What separates fields where there is no comma.
 _DELIMITERS = (";", "\t", "|")
 _REPLACED = "\ufffd"
+_RECODE = "Convert the file first, for example from Windows-1252 by iconv -f CP1252 -t UTF-8."
 
 
 class DelimitedTable(Table):
@@ -43,7 +44,7 @@ class DelimitedTable(Table):
     def __init__(self, source: Source, default_delimiter: str, settings: ReadSettings) -> None:
         self.source, self.settings, self.bad_lines = source, settings, settings.bad_lines
         first_line = source.stream.readline(_LONGEST_HEADER).removeprefix(b"\xef\xbb\xbf")
-        self.delimiter = settings.delimiter or _sniffed(first_line, default_delimiter)
+        self.delimiter = settings.delimiter or _sniffed(first_line, default_delimiter, settings.decimal)
         names = self._fields(first_line)
         self.named = _are_names(names, settings) if settings.header == "auto" else settings.header
         self.names = names if self.named else [str(j) for j in range(len(names))]
@@ -67,9 +68,12 @@ class DelimitedTable(Table):
         if self.target is None:
             return None
         texts = [text for column in self.labels for text in column.to_pylist()]
-        if n_missing := texts.count(""):
-            raise ValueError(f"{self.name}: the target column {self.target!r} lacks {n_missing} of its values.")
-        return labels_of(texts)
+        n_missing = texts.count("")
+        self.check_labelled(n_missing)
+        if n_missing:
+            labels = labels_of([text for text in texts if text], self.settings.decimal)
+            return with_gaps(labels, np.array(texts, dtype=object) != "")
+        return labels_of(texts, self.settings.decimal)
 
     def batches(self) -> Iterator[Sequence[Column]]:
         """Columns of some rows at a time.
@@ -109,7 +113,9 @@ class DelimitedTable(Table):
         check_memory(f"Reading {n_columns:,} columns of text", _COLUMN_BYTES * n_columns, "Use an svmlight file.")
         try:
             fields = next(csv.reader([line.decode()], delimiter=self.delimiter, strict=True), [])
-        except (UnicodeDecodeError, csv.Error) as error:
+        except UnicodeDecodeError:
+            raise ValueError(f"{place}: bytes that are not UTF-8. {_RECODE}") from None
+        except csv.Error as error:
             raise ValueError(f"{place}: expected names or numbers of columns ({error}).") from error
         if not fields:
             raise ValueError(f"{place}: expected the names of columns, found nothing.")
@@ -163,9 +169,9 @@ class DelimitedTable(Table):
         return columns if as_text is self.bad_lines.skips else None
 
     def _kind(self, column: Column) -> Kind:
-        kind = kind_of(column, skips=self.bad_lines.skips)
+        kind = kind_of(column, skips=self.bad_lines.skips, decimal=self.settings.decimal)
         if kind == "text" and not self.named and self.settings.header == "auto" and len(column) > 1:
-            rest = kind_of(column.slice(1), skips=self.bad_lines.skips)
+            rest = kind_of(column.slice(1), skips=self.bad_lines.skips, decimal=self.settings.decimal)
             return rest if rest == "text" else "loose number"  # the first line has a name
         return kind
 
@@ -188,7 +194,9 @@ class DelimitedTable(Table):
             pa.BufferReader(arrow_buffer(text)),
             arrow_csv.ReadOptions(use_threads=False, block_size=len(text) + 1, column_names=self.names),
             arrow_csv.ParseOptions(delimiter=self.delimiter, invalid_row_handler=self._drop if skips else None),
-            arrow_csv.ConvertOptions(column_types=types, include_columns=wanted, null_values=MISSING),
+            arrow_csv.ConvertOptions(
+                column_types=types, include_columns=wanted, null_values=MISSING, decimal_point=self.settings.decimal
+            ),
         )
         return [column.combine_chunks() for column in table.columns]
 
@@ -235,9 +243,11 @@ class DelimitedTable(Table):
         if kind == "boolean":
             numbers, bad = booleans(column)
             return pa.array(numbers), bad
-        is_number = compute.match_substring_regex(column, NUMBER)
+        decimal = self.settings.decimal
+        is_number = compute.match_substring_regex(column, number_pattern(decimal))
         trimmed = compute.utf8_trim_whitespace(column)
-        found = compute.if_else(is_number, trimmed, None).cast(pa.float64())
+        digits = compute.replace_substring(compute.if_else(is_number, trimmed, None), decimal, ".")
+        found = digits.cast(pa.float64())
         is_text = compute.invert(compute.or_(is_number, compute.is_in(trimmed, pa.array(MISSING))))
         return found, is_text.to_numpy(zero_copy_only=False)
 
@@ -247,14 +257,14 @@ class DelimitedTable(Table):
             return np.isinf(numbers.to_numpy(zero_copy_only=False).astype(self.settings.dtype, copy=False))
 
     def _good_rows(self, texts: list[Column]) -> list[Column]:
-        """The rows that have a target and whose features are what their columns hold, with numbers as numbers."""
+        """The rows that have a required label and features of the kinds of their columns, with numbers as numbers."""
         pa, compute = pyarrow("CSV"), pyarrow("CSV", "pyarrow.compute")
         good = np.ones(len(texts[0]), dtype=bool)
         columns: list[Column] = []
         for name, column in zip(self.wanted, texts, strict=True):
             if name == self.target or name in self.text:
                 is_bad = compute.match_substring(column, _REPLACED)
-                if name == self.target:
+                if name == self.target and self.settings.labels_required:
                     is_bad = compute.or_(is_bad, compute.equal(column, ""))
                 bad = is_bad.to_numpy(zero_copy_only=False)
                 columns.append(column)
@@ -283,20 +293,21 @@ class DelimitedTable(Table):
             name = self.names[int(column.group(1))]
             return f"{place}: column {name!r} holds {value.group(1)[:40]!r}, not a number. {REMEDY}"
         if column and "invalid UTF8" in message:
-            return f"{place}: column {self.names[int(column.group(1))]!r} holds bytes that are not UTF-8."
+            return f"{place}: column {self.names[int(column.group(1))]!r} holds bytes that are not UTF-8. {_RECODE}"
         return f"{place}: {message[:200]}"
 
 
-def _sniffed(line: bytes, default: str) -> str:
-    """The default, or the most frequent of the usual ones if the first line does not contain it."""
+def _sniffed(line: bytes, default: str, decimal: str) -> str:
+    """The default, or the most frequent of the usual ones if the first line has it not at all or in numbers only."""
     unquoted = re.sub(rb'"[^"]*"', b"", line)
     found = max(_DELIMITERS, key=lambda delimiter: unquoted.count(delimiter.encode()))
-    return found if default == "," and b"," not in unquoted and found.encode() in unquoted else default
+    is_absent = decimal == "," or b"," not in unquoted
+    return found if default == "," and is_absent and found.encode() in unquoted else default
 
 
 def _are_names(fields: list[str], settings: ReadSettings) -> bool:
     """Whether a first line has names: none of its fields is a number, or the user named one of its text fields."""
-    texts = [field for field in fields if not re.match(NUMBER, field)]
+    texts = [field for field in fields if not re.match(number_pattern(settings.decimal), field)]
     asked_for = {settings.target, *(settings.columns or ())}
     return len(texts) == len(fields) or not asked_for.isdisjoint(texts)
 
@@ -321,7 +332,7 @@ for _name, _delimiter, _suffixes in (("csv", ",", (".csv",)), ("tsv", "\t", (".t
             _name,
             partial(_read, _delimiter),
             _suffixes,
-            options=("target", "columns", "categorical", "header", "delimiter"),
+            options=("target", "columns", "categorical", "header", "delimiter", "decimal"),
             write=partial(_write, _delimiter),
         )
     )

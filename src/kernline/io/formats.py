@@ -23,7 +23,17 @@ LabelSets: TypeAlias = list[tuple[str | float, ...]]
 """Several labels per row."""
 
 # Parameters of `read` that apply to some formats only, and what formats may store beside X and y.
-OPTIONS = ("target", "columns", "categorical", "n_features", "zero_based", "multilabel", "header", "delimiter")
+OPTIONS = (
+    "target",
+    "columns",
+    "categorical",
+    "n_features",
+    "zero_based",
+    "multilabel",
+    "header",
+    "delimiter",
+    "decimal",
+)
 EXTRAS = ("qid", "multilabel")
 
 # The format of files whose name does not show it, as in the LIBSVM collection; with a delimiter, the second one.
@@ -89,7 +99,9 @@ class ReadSettings:
     multilabel: bool = False
     header: bool | Literal["auto"] = "auto"
     delimiter: str | None = None
+    decimal: str = "."
     target_required: bool = True
+    labels_required: bool = True
     dtype: np.dtype[np.generic] = np.dtype(np.float64)  # noqa: RUF009
     encoder: Encoder | None = None
     n_threads: int = 1

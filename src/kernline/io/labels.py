@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ..array_types import Array, Labels
 
@@ -30,12 +31,30 @@ def text_labels(texts: list[str]) -> Labels:
     return np.array(texts, dtype=str if longest <= _LONGEST_FIXED else object)
 
 
-def labels_of(texts: list[str]) -> Labels:
+def number_pattern(decimal: str) -> str:
+    """The pattern of a number with this decimal point."""
+    return NUMBER.replace(r"\.", re.escape(decimal))
+
+
+def labels_of(texts: list[str], decimal: str = ".") -> Labels:
     """Labels of any kind, from their text."""
+    pattern = number_pattern(decimal)
+    if decimal != "." and all(re.match(pattern, text) for text in set(texts)):
+        texts = [text.replace(decimal, ".") for text in texts]
     if not all(map(_is_exact, set(texts))):
         return text_labels(texts)
     values = np.array(texts, dtype=str).astype(np.float64) if texts else np.empty(0)
     return number_labels(values, whole=bool(((values == np.rint(values)) & (np.abs(values) < 2.0**53)).all()))
+
+
+def with_gaps(labels: Labels, present: NDArray[np.bool_]) -> Labels | None:
+    """Labels of all rows, from those of the rows that have one: NaN, or None among texts, where there is none."""
+    if not len(labels):
+        return None
+    is_number = labels.dtype.kind in "iuf"
+    spread: Labels = np.full(len(present), np.nan if is_number else None, dtype=np.float64 if is_number else object)
+    spread[present] = labels
+    return spread
 
 
 def _is_exact(text: str) -> bool:

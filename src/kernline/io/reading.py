@@ -25,7 +25,9 @@ def read(
     categorical: Sequence[str] | None = None,
     header: bool | Literal["auto"] = "auto",
     delimiter: str | None = None,
+    decimal: str = ".",
     target_required: bool = True,
+    labels_required: bool = True,
     n_features: int | None = None,
     zero_based: bool | Literal["auto"] = "auto",
     multilabel: bool = False,
@@ -53,7 +55,10 @@ def read(
     delimiter : the character between the fields of a CSV or TSV file; None: a tab for TSV; for CSV a comma, or, if the
         first line has none, the more frequent of semicolon, tab and vertical bar
         With format="auto", a file whose name does not show the format is read as CSV.
+    decimal : the decimal point of the numbers in a CSV or TSV file, "." or ","
     target_required : if False, a table without the column `target` is read without labels, instead of raising
+    labels_required : if False, rows of a table may have no label: it is NaN, or None among texts. y is None if no row
+        has one.
     n_features : number of columns of X in svmlight, if the highest index of the file may be lower
     zero_based : whether svmlight indices begin at 0; "auto": they do if there is an index 0
     multilabel : whether svmlight rows have any number of labels, separated by commas
@@ -88,7 +93,9 @@ def read(
         multilabel=multilabel,
         header=header,
         delimiter=delimiter,
+        decimal=decimal,
         target_required=target_required,
+        labels_required=labels_required,
         dtype=np.dtype(dtype),
         encoder=encoder,
         n_threads=thread_count(n_jobs),
@@ -130,6 +137,8 @@ def _check(settings: ReadSettings) -> None:
         raise ValueError(
             f"delimiter must be one ASCII character other than a quote or an end of line, not {delimiter!r}."
         )
+    if settings.decimal not in (".", ","):
+        raise ValueError(f"decimal must be '.' or ',', not {settings.decimal!r}.")
     if n_features is not None and n_features < 1:
         raise ValueError(f"n_features must be at least 1, or None for the number found, not {n_features}.")
     if settings.encoder is not None and n_features not in (None, settings.encoder.n_features):

@@ -14,7 +14,7 @@ from ..array_types import Labels, Matrix, Numbers
 from ..encoding import EncodedData, LevelTable
 from .damage import parsing
 from .formats import Data, ReadSettings
-from .labels import text_labels
+from .labels import text_labels, with_gaps
 from .text_columns import Levels
 
 if TYPE_CHECKING:
@@ -37,6 +37,14 @@ def pyarrow(what: str, module: str = "pyarrow", action: str = "Reading") -> Modu
         raise ImportError(f"{action} {what} needs pyarrow: pip install 'kernline[io]'.") from error
 
 
+class NoTargetError(ValueError):
+    """None of the `columns` is the target."""
+
+    def __init__(self, message: str, columns: list[str]) -> None:
+        super().__init__(message)
+        self.columns = columns
+
+
 class Table:
     """An open table. Its batches are columns of some rows at a time, first the features, then the target."""
 
@@ -51,13 +59,13 @@ class Table:
         self.features = _features(name, columns, self.target, settings.columns)
         self.wanted = [*self.features, *([self.target] if self.target is not None else [])]
         if not self.wanted:
-            raise ValueError(f"{name}: no column is left to be read. There are: {_listed(columns) or 'none'}.")
+            raise ValueError(f"{name}: no column is left to be read. There are: {listed(columns) or 'none'}.")
         self.labels: list[Column] = []
         self.text: dict[str, Levels] = {}  # features that are text
         self.forced = set(settings.categorical or ())
-        self.encoder = settings.encoder
+        self.encoder, self.labels_required = settings.encoder, settings.labels_required
         if unknown := sorted(self.forced - set(self.features)):
-            raise ValueError(f"{name}: no column {unknown[0]!r} to be a category. There are: {_listed(self.features)}.")
+            raise ValueError(f"{name}: no column {unknown[0]!r} to be a category. There are: {listed(self.features)}.")
 
     def blocks(self, batches: Iterator[Sequence[Column]], dtype: np.dtype[np.generic]) -> Iterator[Numbers]:
         """Features as dense blocks, in which missing values are NaN; labels are kept for `y`."""
@@ -81,11 +89,15 @@ class Table:
             column = pa.chunked_array(self.labels) if self.labels else pa.chunked_array([[]], type=pa.int64())
             if pa.types.is_dictionary(column.type):
                 column = column.cast(column.type.value_type)
-            is_text = str(column.type) in _TEXT_TYPES
-            y = text_labels(column.to_pylist()) if is_text and not column.null_count else column.to_numpy()
-        if column.null_count:
-            raise ValueError(f"{self.name}: the target column {self.target!r} lacks {column.null_count} of its values.")
-        return y
+            found = column.drop_null()
+            y = text_labels(found.to_pylist()) if str(column.type) in _TEXT_TYPES else found.to_numpy()
+        self.check_labelled(column.null_count)
+        return with_gaps(y, column.is_valid().to_numpy()) if column.null_count else y
+
+    def check_labelled(self, n_missing: int) -> None:
+        """Raise an error if rows have no label but must have one."""
+        if n_missing and self.labels_required:
+            raise ValueError(f"{self.name}: the target column {self.target!r} lacks {n_missing} of its values.")
 
     def check_types(self, schema: Schema) -> None:
         """Refuse features that are neither numbers nor text, and a target of a nested type, before a value is read."""
@@ -159,7 +171,7 @@ def _target(name: str, names: list[str], settings: ReadSettings) -> str | None:
         return target
     if not isinstance(target, str) and -len(names) <= target < len(names):
         return names[target]
-    raise ValueError(f"{name}: no column {target!r} to be the target. There are: {_listed(names)}.")
+    raise NoTargetError(f"{name}: no column {target!r} to be the target. There are: {listed(names)}.", names)
 
 
 def _features(name: str, names: list[str], target: str | None, columns: Sequence[str] | None) -> list[str]:
@@ -168,11 +180,12 @@ def _features(name: str, names: list[str], target: str | None, columns: Sequence
     known = set(names)
     unknown = [column for column in columns if column not in known]
     if unknown:
-        raise ValueError(f"{name}: no column {unknown[0]!r}. There are: {_listed(names)}.")
+        raise ValueError(f"{name}: no column {unknown[0]!r}. There are: {listed(names)}.")
     if target in columns:
         raise ValueError(f"columns= contains {target!r}, which is the target.")
     return list(columns)
 
 
-def _listed(names: list[str]) -> str:
+def listed(names: list[str]) -> str:
+    """Names for a message: the first ones, and how many there are besides."""
     return ", ".join(names[:20]) + (f" and {len(names) - 20} more" if len(names) > 20 else "")

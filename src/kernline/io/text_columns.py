@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..array_types import Array
 from ..encoding.frames import text_of
-from .labels import NUMBER
+from .labels import number_pattern
 
 if TYPE_CHECKING:
     from .arrow_types import Column, DictionaryColumn
@@ -29,14 +29,15 @@ _BOOLEANS = {"true": 1.0, "false": 0.0}
 _MANY_NUMBERS = 50
 
 
-def kind_of(column: Column, *, skips: bool) -> Kind:
+def kind_of(column: Column, *, skips: bool, decimal: str = ".") -> Kind:
     """What a column of text holds. With `skips`, the rarer of numbers and texts are errors; otherwise, numbers among
     texts are levels as they are, unless there are many.
     """
     texts = _distinct(column)[1]
     trimmed = {text.strip() for text in texts}
     words = trimmed - _MISSING
-    n_numbers = sum(re.match(NUMBER, word) is not None for word in words)
+    pattern = number_pattern(decimal)
+    n_numbers = sum(re.match(pattern, word) is not None for word in words)
     n_texts = len(words) - n_numbers
     if not n_texts:
         is_plain = trimmed == set(texts) or not _MISSING & (trimmed - set(texts))
