@@ -15,12 +15,12 @@ from ..joint_losses import Shifted
 from ..pair_functions import PairFunction
 from ..randomness import random_of, seed_from
 from ..shapes import ShapeFunctions
+from ..shapes.pair_statistics import places_of_rows
 from ..solvers import SolveResult
 from ..solvers.online import move, share_of_average
 from ..threads import run_tasks, thread_count
 from ..training import AdditiveRows, Intercept, encode
 from .choices import JOINT_LOSSES, Choice
-from .importances import places_of_rows
 from .joint_fit import JointSettings, fit, solve_results
 from .labelled import Labelled
 from .progress import FitProgress
@@ -62,8 +62,8 @@ def follow(model: AdditiveSVC, data: Labelled[Matrix], *, first: bool) -> None:
         for k, result in enumerate(results)
     ]
     former = None if first else model.shapes_.training
-    shares = places_of_rows(pairs, data.X) if former is None else former.pair_shares
-    model._keep(averages, rows, pairs, shares, former)
+    places = places_of_rows(pairs, data.X) if former is None else ()
+    model._keep(averages, rows, pairs, places, former)
     if together:
         model._keep_as_one()
     model._last_step = moved

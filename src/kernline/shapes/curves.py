@@ -212,7 +212,9 @@ def _pair(shapes: ShapeFunctions, k: int, n_points: int | None) -> Curve:
     density = None
     if shapes.training is not None:
         number = k - len(shapes.encoder.functions)
-        share = shapes.training.pair_shares[number].astype(np.float64)
+        # A missing number has no point on its axis.
+        known = tuple(slice(axis.size) if axis.is_number else slice(None) for axis in pair.axes)
+        share = shapes.training.pair_shares[number][known].astype(np.float64)
         density = Density(share, None, 0, shapes.training.cells.n_rows)
     return Curve("pair", shapes.name_of(k), x, effect, y, density)
 

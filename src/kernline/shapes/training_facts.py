@@ -16,8 +16,8 @@ from numpy.typing import DTypeLike, NDArray
 
 from ..array_types import Array, Floats, Indices
 from ..encoding import EncodedData, Encoder
-from ..pair_functions import PairFunction
 from ..tables import ValueTable
+from .pair_statistics import PairStatistics
 
 if TYPE_CHECKING:
     from .functions import ShapeFunctions
@@ -129,7 +129,8 @@ class TrainingFacts:
     """What is kept of the training rows. All arrays of numbers are (n_functions, n_problems).
 
     `importance` is the mean of |f − mean f| over the sample of the rows, `low` and `high` the range of f, `mean` its
-    mean. `cells` counts where the rows lie, and `pair_shares` the share of the rows at each two places of a pair.
+    mean. `cells` counts where the rows lie, and `pair_shares` the share of the rows at each two places of a pair,
+    "all else" included.
     """
 
     n_rows: int
@@ -146,7 +147,8 @@ class TrainingFacts:
     ) -> TrainingFacts:
         """The facts as far as counts of cells show them."""
         statistics = Statistics.of(shapes, counts.cells(shapes.encoder), counts.n_rows)
-        return statistics.facts(shapes, n_rows, counts, pair_shares)
+        of_pairs = [PairStatistics.of_shares(*both) for both in zip(shapes.pairs, pair_shares, strict=True)]
+        return statistics.facts(n_rows, counts, of_pairs, pair_shares)
 
     @property
     def nbytes(self) -> int:
@@ -166,7 +168,7 @@ class TrainingFacts:
         if not isinstance(self.pair_shares, tuple) or len(self.pair_shares) != len(shapes.pairs):
             raise ValueError("training facts must have shares for each pair.")
         for share, pair in zip(self.pair_shares, shapes.pairs, strict=True):
-            _check_array(share, "pair_shares", np.float32, tuple(axis.size for axis in pair.axes))
+            _check_array(share, "pair_shares", np.float32, pair.values.shape[:2])
             if (share < 0.0).any():
                 raise ValueError("the shares of rows must not be negative.")
 
@@ -183,14 +185,18 @@ class TrainingFacts:
             return self
         return TrainingFacts.of_counts(shapes, self.n_rows, self.cells, self.pair_shares)
 
-    def changed(self, shapes: ShapeFunctions, function: int) -> TrainingFacts:
-        """The facts after a change of one function, as far as the counts show them."""
-        found = TrainingFacts.of_counts(shapes, self.n_rows, self.cells, self.pair_shares)
+    def with_functions_of(self, other: TrainingFacts, chosen: int | slice) -> TrainingFacts:
+        """The facts, with those of some functions from other ones."""
         arrays = {}
         for name in ("importance", "low", "high", "mean"):
             arrays[name] = getattr(self, name).copy()
-            arrays[name][function] = getattr(found, name)[function]
+            arrays[name][chosen] = getattr(other, name)[chosen]
         return replace(self, **arrays)
+
+    def changed(self, shapes: ShapeFunctions, function: int) -> TrainingFacts:
+        """The facts after a change of one function, as far as the counts show them."""
+        found = TrainingFacts.of_counts(shapes, self.n_rows, self.cells, self.pair_shares)
+        return self.with_functions_of(found, function)
 
 
 @dataclass(frozen=True)
@@ -252,13 +258,12 @@ class Statistics:
         return self.deviation.mean(axis=0, dtype=np.float64)
 
     def facts(
-        self, shapes: ShapeFunctions, n_rows: int, counts: CellCounts, pair_shares: tuple[Floats, ...]
+        self, n_rows: int, counts: CellCounts, of_pairs: list[PairStatistics], pair_shares: tuple[Floats, ...]
     ) -> TrainingFacts:
-        """The facts of a model of these curves, with those of its pairs."""
-        pairs = [_pair_statistics(pair, share) for pair, share in zip(shapes.pairs, pair_shares, strict=True)]
+        """The facts of a model of these curves and pairs."""
         curves = (self.distance, self.low, self.high, self.mean)
         distance, low, high, mean = (
-            np.concatenate([curve.T, *(pair[k][None] for pair in pairs)]).astype(np.float32)
+            np.concatenate([curve.T, *(pair[k][None] for pair in of_pairs)]).astype(np.float32)
             for k, curve in enumerate(curves)
         )
         return TrainingFacts(n_rows, distance, low, high, mean, counts, pair_shares)
@@ -307,15 +312,6 @@ def functions_of_columns(encoder: Encoder) -> Indices:
     widths = [term.n_columns for term in encoder.terms]
     of_terms = np.repeat([numbers[term.columns] for term in encoder.terms], widths).astype(np.int64)
     return np.append(np.arange(encoder.n_features), of_terms)
-
-
-def _pair_statistics(pair: PairFunction, share: Floats) -> tuple[Array, Array, Array, Array]:
-    """Mean distance from the mean, least and largest value, and mean of a pair, each (n_problems,)."""
-    values, weight = pair.values[: share.shape[0], : share.shape[1]], share.astype(np.float64)
-    mean = np.einsum("ij,ijp->p", weight, values)
-    distance = np.einsum("ij,ijp->p", weight, np.abs(values - mean))
-    seen = values[weight > 0.0] if (weight > 0.0).any() else np.zeros((1, values.shape[2]))
-    return distance, seen.min(axis=0), seen.max(axis=0), mean
 
 
 def _single_words(words: NDArray[np.uint64], n_columns: int) -> EncodedData:
