@@ -10,7 +10,7 @@ the same: they translate their parameters into these settings, and keep the resu
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -164,10 +164,14 @@ class TrainingRows:
 
 @dataclass(frozen=True)
 class AdditiveRows(TrainingRows):
-    """Encoded rows, the encoder, and the kernel's factor."""
+    """Encoded rows, the encoder, and the kernel's factor.
+
+    `limits` are the least and the largest value of each column, (n_features, 2); (0, 2) if they are not known.
+    """
 
     encoder: Encoder
     gamma: float
+    limits: Array = field(default_factory=lambda: np.zeros((0, 2)))
 
 
 def encode(
@@ -200,7 +204,14 @@ def encode(
     )
     check_width(X, column_bytes, encoder.n_columns)
     data = encoder.transform(X, column_range=found, n_threads=settings.n_threads)
-    return _scaled(data, pair, settings, weight)
+    rows = _scaled(data, pair, settings, weight)
+    return replace(rows, limits=limits_of(found, X, encoder))
+
+
+def limits_of(found: ColumnRange, X: Matrix, encoder: Encoder) -> Array:
+    """The range of each column of dense values that are clipped. The curves of sparse values begin at zero."""
+    known = encoder.clips and not is_sparse(X)
+    return np.column_stack([found.minimum, found.maximum]) if known else np.zeros((0, 2))
 
 
 def _pair(X: Matrix, found: ColumnRange, settings: AdditiveSettings) -> tables.TablePair:

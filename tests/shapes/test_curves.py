@@ -4,6 +4,7 @@ import sys
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from numpy.testing import assert_allclose
 from sklearn.datasets import load_digits
 
@@ -54,6 +55,31 @@ class TestNumbers:
         density = fitted("hats", X, X[:, 0] > 1.0).shapes_.curve(0).density
         expected, _ = np.histogram(X[:, 0], density.edges)
         assert_allclose(density.counts, expected, atol=15)
+
+    @pytest.mark.parametrize("name", ["hats", "plame", "pmsvm", "hik"])
+    def test_curves_lie_between_the_least_and_the_largest_training_value(self, name):
+        X = np.random.default_rng(0).uniform(18.0, 89.0, (300, 1))
+        low, high = X.min(), X.max()
+        shapes = fitted(name, X, X[:, 0] > 50.0).shapes_
+        curve = shapes.curve(0)
+        assert (curve.x[0], curve.x[-1]) == pytest.approx((low, high))
+        assert shapes.curve(0, n_points=5).x[0] == pytest.approx(low)
+        assert (curve.density.edges[0], curve.density.edges[-1]) == pytest.approx((low, high))
+        assert curve.density.counts.sum() == 300
+        assert_allclose(curve.effect[0], shapes.evaluate(0, [low])[0], atol=0.02 * np.ptp(curve.effect))
+
+    def test_curves_of_sparse_rows_begin_at_zero(self):
+        X = np.random.default_rng(0).uniform(18.0, 89.0, (300, 1))
+        assert fitted("hats", sp.csr_array(X), X[:, 0] > 50.0).shapes_.curve(0).x[0] == 0.0
+
+    def test_batches_extend_the_range_up_to_that_of_the_first(self):
+        X = np.linspace(10.0, 90.0, 300)[:, None]
+        y = X[:, 0] > 50.0
+        model = AdditiveSVC("chi2", scale="max", loss="hinge", C=1.0)
+        model.partial_fit(X[100:], y[100:], classes=[False, True])
+        assert model.shapes_.curve(0).x[0] == X[100, 0]
+        model.partial_fit(X[:200], y[:200])
+        assert (model.shapes_.curve(0).x[0], model.shapes_.curve(0).x[-1]) == pytest.approx((10.0, 90.0))
 
     def test_constant_columns(self):
         X = np.column_stack([np.zeros(20), np.arange(20.0)])

@@ -97,9 +97,8 @@ class Panel:
         for k, look in enumerate(looks):
             ax.plot(x, effect[:, k], linewidth=1.6, marker=marker, **look)
         ax.set_ylim(self.limits)
-        low, high = value_range(curve)
-        if high > low:
-            ax.set_xlim(low, high)
+        if x.size > 1:
+            ax.set_xlim(x[0], x[-1])
         style.few_ticks(ax.yaxis)
         if curve.missing_effect is not None:
             self._missing()
@@ -209,22 +208,13 @@ class Panel:
         return "" if len(self.problems) == 1 else f" → {style.labels_of(self.class_names, 16)[chosen]}"
 
 
-def value_range(curve: Curve) -> tuple[float, float]:
-    """The values to show: those between which there are training rows. Zero may lie outside, as its code is fixed."""
-    density = curve.density
-    if density is None or density.edges is None or not density.counts.any():
-        return float(curve.x[0]), float(curve.x[-1])
-    held = np.flatnonzero(density.counts)
-    return float(density.edges[held[0]]), float(density.edges[held[-1] + 1])
-
-
 def _histogram(curve: Curve) -> tuple[Array, Array]:
     """The training rows in bins of equal width: the model's own may be quantiles, some of no width."""
     density = curve.density
     assert density is not None
     assert density.edges is not None
     edges, counts = density.edges, density.counts
-    low, high = value_range(curve)
+    low, high = float(curve.x[0]), float(curve.x[-1])
     bins = np.linspace(low, high if high > low else low + 1.0, _BINS + 1)
     is_point = np.diff(edges) <= 0.0
     at_points = np.histogram(edges[:-1][is_point], bins, weights=counts[is_point])[0]

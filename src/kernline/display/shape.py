@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from . import panels, style
-from .drawn_curve import drawn_curve
 from .model_parts import ModelParts, model_parts
 
 if TYPE_CHECKING:
@@ -80,7 +79,7 @@ class ShapeDisplay:
         parts = model_parts(estimator, cls.__name__)
         functions = _functions(parts, features, top)
         centred = centred and parts.shapes.training is not None
-        curves = [drawn_curve(parts.shapes, k, centred=centred) for k in functions]
+        curves = [parts.shapes.curve(k, centred=centred) for k in functions]
         problems = _problems(parts, curves, classes)
         names = parts.problem_names
         display = cls(

@@ -306,7 +306,7 @@ class AdditiveBase(Solved[Matrix | EncodedData]):
         weights = results[0].curves if len(results) == 1 else np.concatenate([result.curves for result in results])
         names = getattr(self, "feature_names_in_", None)
         shapes = ShapeFunctions(rows.encoder, rows.pair.read, weights, self.intercept_, names, pairs)
-        facts, spread = training_facts(shapes, rows.data, pair_places, former)
+        facts, spread = training_facts(shapes, rows, pair_places, former)
         self.shapes_ = shapes.with_history(facts)
         self.feature_importances_ = importances(shapes, spread)
 

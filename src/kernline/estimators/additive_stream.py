@@ -11,6 +11,7 @@ import numpy as np
 from .. import validation
 from ..array_types import Array, Floats, Matrix
 from ..class_signs import costs
+from ..encoding import ColumnRange
 from ..joint_losses import Shifted
 from ..pair_functions import PairFunction
 from ..randomness import random_of, seed_from
@@ -19,7 +20,7 @@ from ..shapes.pair_statistics import places_of_rows
 from ..solvers import SolveResult
 from ..solvers.online import move, share_of_average
 from ..threads import run_tasks, thread_count
-from ..training import AdditiveRows, Intercept, encode
+from ..training import AdditiveRows, Intercept, encode, limits_of
 from .choices import JOINT_LOSSES, Choice
 from .joint_fit import JointSettings, fit, solve_results
 from .labelled import Labelled
@@ -157,7 +158,8 @@ def _rows(model: AdditiveSVC, data: Labelled[Matrix], choice: Choice, seed: int,
         return encode(data.X, settings, data.weight, names)
     encoder = model.shapes_.encoder
     codes = encoder.transform(data.X, n_threads=settings.n_threads)
-    return encode(codes, replace(settings, gamma=model.gamma_), data.weight, names)
+    rows = encode(codes, replace(settings, gamma=model.gamma_), data.weight, names)
+    return replace(rows, limits=limits_of(ColumnRange.of(data.X, settings.n_threads), data.X, encoder))
 
 
 def _start(model: AdditiveSVC, rows: AdditiveRows, n_problems: int, *, first: bool) -> tuple[LastStep, int]:

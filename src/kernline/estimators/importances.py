@@ -6,21 +6,23 @@ shared by its two features. All add up to 1. A sample of the rows is enough, whi
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from ..array_types import Array, Floats
-from ..encoding import EncodedData
 from ..pair_functions import PairFunction
 from ..shapes import CellCounts, ShapeFunctions, TrainingFacts
 from ..shapes.pair_statistics import PairStatistics, shares_at
-from ..shapes.training_facts import Statistics, distinct_cells, is_linear
+from ..shapes.training_facts import Statistics, distinct_cells, is_linear, joined_limits
+from ..training import AdditiveRows
 
 # Rows looked at, evenly spread: the error of a standard deviation is about a sixtieth.
 _ROWS = 2000
 
 
 def training_facts(
-    shapes: ShapeFunctions, data: EncodedData, pair_places: tuple[Array, ...], former: TrainingFacts | None = None
+    shapes: ShapeFunctions, rows: AdditiveRows, pair_places: tuple[Array, ...], former: TrainingFacts | None = None
 ) -> tuple[TrainingFacts, Array]:
     """Return the facts of rows that the model's encoder has encoded, and the standard deviation of each function.
 
@@ -28,6 +30,7 @@ def training_facts(
     problems. The facts are also those of the rows of `former` ones, if there are any: of these, only counts are known,
     and pairs have not changed.
     """
+    data, limits = rows.data, rows.limits
     sample = data[:: sample_step(data.n_rows)]
     cells = distinct_cells(sample, shapes.encoder)
     found = Statistics.of(shapes, cells, sample.n_rows)
@@ -37,6 +40,7 @@ def training_facts(
         counts, n_rows = former.cells.merged(counts, shapes.encoder), former.n_rows + n_rows
         facts = TrainingFacts.of_counts(shapes, n_rows, counts, former.pair_shares)
         facts = facts.with_functions_of(former, slice(len(shapes.encoder.functions), None))
+        facts = replace(facts, limits=joined_limits(former.limits, limits))
         return facts, np.append(found.spread, pair_spreads(shapes.pairs, former.pair_shares))
     located = list(zip(shapes.pairs, pair_places, strict=True))
     of_pairs = [PairStatistics.of_places(*both) for both in located]
@@ -44,7 +48,7 @@ def training_facts(
     spread = np.append(found.spread, [one.deviation.mean() for one in of_pairs])
     if is_linear(shapes):
         return TrainingFacts.of_counts(shapes, n_rows, counts, shares), spread
-    return found.facts(n_rows, counts, of_pairs, shares), spread
+    return replace(found.facts(n_rows, counts, of_pairs, shares), limits=limits), spread
 
 
 def sample_step(n_rows: int) -> int:

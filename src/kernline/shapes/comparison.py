@@ -118,6 +118,9 @@ def _apart(a: Curve, b: Curve) -> tuple[Array, Array]:
         share = _at_levels(a, density_at(a)[:, None], levels)[:, 0]
     else:
         x = np.union1d(np.asarray(a.x, dtype=np.float64), np.asarray(b.x, dtype=np.float64))
+        low, high = (choose(a.x[end], b.x[end]) for choose, end in ((max, 0), (min, -1)))
+        shared = (x >= low) & (x <= high)
+        x = x[shared] if shared.any() else x
         values = [_at(curve, x) for curve in (a, b)]
         share = np.interp(x, np.asarray(a.x, dtype=np.float64), density_at(a))
     weight = np.ones_like(share) if np.isnan(share).any() or not share.any() else share

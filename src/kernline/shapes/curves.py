@@ -73,7 +73,7 @@ def curve_of(shapes: ShapeFunctions, k: int, n_points: int | None) -> Curve:
 
 def _number(shapes: ShapeFunctions, number: NumberTerm, n_points: int | None) -> Curve:
     j = number.column
-    x, effect = _points(shapes, number)
+    x, effect = _within(*_points(shapes, number), _limits(shapes, j))
     if n_points is not None and x.size > 1:
         x = np.linspace(x[0], x[-1], n_points)
         effect = shapes.number_curve(j, x)
@@ -101,6 +101,23 @@ def _points(shapes: ShapeFunctions, number: NumberTerm) -> tuple[Array, Array]:
     x, first = np.unique(number.values_at(u), return_index=True)
     effect = np.column_stack([np.interp(u[first], units, column) for column in at_codes.T])
     return x, effect
+
+
+def _limits(shapes: ShapeFunctions, j: int) -> tuple[float, float]:
+    """The least and the largest training value of a feature, as far as they are known."""
+    if shapes.training is None or not shapes.training.limits.size:
+        return -np.inf, np.inf
+    low, high = shapes.training.limits[j].tolist()
+    return low, high
+
+
+def _within(x: Array, effect: Array, limits: tuple[float, float]) -> tuple[Array, Array]:
+    """The part of a curve between limits. Its first point may be zero, even if no row is near, as code 0 is zero."""
+    low, high = np.clip(limits, x[0], x[-1]).tolist()
+    if (low, high) == (x[0], x[-1]):
+        return x, effect
+    kept = np.unique(np.concatenate([[low], x[(x > low) & (x < high)], [high]]))
+    return kept, np.column_stack([np.interp(kept, x, column) for column in effect.T])
 
 
 def _steps(number: NumberTerm, thresholds: Array, at_codes: Array) -> tuple[Array, Array]:
@@ -135,7 +152,7 @@ def _density(shapes: ShapeFunctions, number: NumberTerm, missing: int | None) ->
         return None
     encoder, cells, j = shapes.encoder, shapes.training.cells, number.column
     low, high = range_of_u(shapes, j)
-    edges = number.values_at(np.linspace(low, high, BINS + 1))
+    edges = np.clip(number.values_at(np.linspace(low, high, BINS + 1)), *_limits(shapes, j))
     if edges.size == 1:
         edges = np.append(edges, edges)
     here = slice(cells.start[j], cells.start[j + 1])
@@ -222,9 +239,11 @@ def _pair(shapes: ShapeFunctions, k: int, n_points: int | None) -> Curve:
 def _side(shapes: ShapeFunctions, j: int, axis: PairAxis, n_points: int | None) -> tuple[Array | Labels, Array]:
     """The values or names along an axis of a pair, and their bilinear weights at its places."""
     if axis.is_number:
-        x: Array | Labels = axis.points
+        low, high = np.clip(_limits(shapes, j), axis.points[0], axis.points[-1]).tolist()
+        inside = axis.points[(axis.points > low) & (axis.points < high)]
+        x: Array | Labels = np.unique(np.concatenate([[low], inside, [high]]))
         if n_points is not None:
-            x = np.linspace(axis.points[0], axis.points[-1], n_points)
+            x = np.linspace(low, high, n_points)
         places = axis.places_of(np.asarray(x, dtype=np.float64))
     else:
         x = np.array([*level_labels(shapes, j, axis.points), OTHER], dtype=object)

@@ -130,7 +130,8 @@ class TrainingFacts:
 
     `importance` is the mean of |f − mean f| over the sample of the rows, `low` and `high` the range of f, `mean` its
     mean. `cells` counts where the rows lie, and `pair_shares` the share of the rows at each two places of a pair,
-    "all else" included.
+    "all else" included. `limits` are the least and the largest value of each feature, (n_features, 2), if the rows
+    were dense and values are clipped, so that curves need not begin at zero; otherwise (0, 2).
     """
 
     n_rows: int
@@ -140,6 +141,7 @@ class TrainingFacts:
     mean: Floats
     cells: CellCounts
     pair_shares: tuple[Floats, ...] = ()
+    limits: Array = field(default_factory=lambda: np.zeros((0, 2)))
 
     @classmethod
     def of_counts(
@@ -155,7 +157,7 @@ class TrainingFacts:
         """Bytes of all arrays."""
         cells = (self.cells.start, self.cells.marks, self.cells.counts, self.cells.ranges)
         curves = (self.importance, self.low, self.high, self.mean, *self.pair_shares)
-        return sum(array.nbytes for array in cells) + sum(array.nbytes for array in curves)
+        return self.limits.nbytes + sum(array.nbytes for array in cells) + sum(array.nbytes for array in curves)
 
     def check(self, shapes: ShapeFunctions) -> None:
         """Raise ValueError unless the facts are those that a file of these functions has: files can hold anything."""
@@ -165,6 +167,10 @@ class TrainingFacts:
         for name in ("importance", "low", "high", "mean"):
             _check_array(getattr(self, name), name, np.float32, expected)
         self.cells.check(shapes.encoder)
+        has_limits = bool(shapes.encoder.clips) and np.size(self.limits) > 0
+        _check_array(self.limits, "limits", np.float64, (shapes.n_features if has_limits else 0, 2))
+        if (self.limits[:, 0] > self.limits[:, 1]).any():
+            raise ValueError("the least value of a feature must not be above the largest one.")
         if not isinstance(self.pair_shares, tuple) or len(self.pair_shares) != len(shapes.pairs):
             raise ValueError("training facts must have shares for each pair.")
         for share, pair in zip(self.pair_shares, shapes.pairs, strict=True):
@@ -304,6 +310,13 @@ def distinct_cells(sample: EncodedData, encoder: Encoder) -> Cells:
 def is_linear(shapes: ShapeFunctions) -> bool:
     """Whether all functions are straight lines, so that facts of the columns are enough."""
     return isinstance(shapes.table, ValueTable) and not shapes.encoder.terms
+
+
+def joined_limits(a: Array, b: Array) -> Array:
+    """The limits of the rows of both; none if they are not known of one."""
+    if not a.size or not b.size:
+        return np.zeros((0, 2))
+    return np.column_stack([np.minimum(a[:, 0], b[:, 0]), np.maximum(a[:, 1], b[:, 1])])
 
 
 def functions_of_columns(encoder: Encoder) -> Indices:
