@@ -24,6 +24,7 @@ HOSTILE = [
     (edit(f"{FACTS}.limits", lambda a: a[:-1]), "limits of the training facts"),
     (edit(f"{FACTS}.limits", setting((0, 0), np.inf)), "limits of the training facts must be finite"),
     (edit(f"{FACTS}.limits", setting((0, 0), 1e9)), "must not be above the largest"),
+    (edit(f"{FACTS}.booleans", lambda a: a[:-1]), "booleans of the training facts"),
     (edit(f"{CELLS}.start", lambda a: a[:-1]), "start of the training facts"),
     (edit(f"{CELLS}.start", setting(0, 1)), "start must divide"),
     (edit(f"{CELLS}.start", setting(1, 1 << 40)), "start must divide"),

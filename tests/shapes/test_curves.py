@@ -3,6 +3,7 @@
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
@@ -80,6 +81,42 @@ class TestNumbers:
         assert model.shapes_.curve(0).x[0] == X[100, 0]
         model.partial_fit(X[:200], y[:200])
         assert (model.shapes_.curve(0).x[0], model.shapes_.curve(0).x[-1]) == pytest.approx((10.0, 90.0))
+
+    @pytest.mark.parametrize("kernel", ["auto", "linear"])
+    def test_booleans_have_two_points(self, kernel):
+        rng = np.random.default_rng(0)
+        X = pd.DataFrame({"vip": rng.random(300) < 0.3, "age": rng.uniform(18.0, 89.0, 300)})
+        y = X.vip ^ (rng.random(300) < 0.2)
+        shapes = AdditiveSVC(kernel).fit(X, y).shapes_
+        curve = shapes.curve("vip", n_points=50)
+        assert (curve.kind, curve.x.tolist()) == ("number", [0.0, 1.0])
+        assert_allclose(curve.effect, shapes.evaluate("vip", [0.0, 1.0]))
+        assert curve.density.counts.tolist() == [(~X.vip).sum(), X.vip.sum()]
+        frame = shapes.frame(["vip"])
+        assert frame.value.tolist() == [0.0, 1.0]
+        assert_allclose(frame.density, [(~X.vip).mean(), X.vip.mean()])
+        drawn = curve.drawn()
+        assert (drawn.kind, drawn.x.tolist()) == ("category", ["0", "1"])
+        assert not shapes.curve("age").is_boolean
+
+    def test_booleans_with_gaps(self):
+        X = np.tile([0.0, 1.0, np.nan], 40)[:, None]
+        curve = AdditiveSVC().fit(X, X[:, 0] == 1.0).shapes_.curve(0)
+        assert curve.x.tolist() == [0.0, 1.0]
+        drawn = curve.drawn()
+        assert drawn.x.tolist() == ["0", "1", "missing"]
+        assert drawn.density.counts.tolist() == [40, 40, 40]
+        assert_allclose(drawn.effect[2], curve.missing_effect)
+
+    def test_batches_with_another_value_are_no_booleans(self):
+        X = np.tile([0.0, 1.0], 50)[:, None]
+        model = AdditiveSVC("chi2", scale="max", loss="hinge", C=1.0)
+        model.partial_fit(X, X[:, 0] > 0.5, classes=[False, True])
+        assert model.shapes_.curve(0).is_boolean
+        model.partial_fit(X[:1], [False])
+        assert model.shapes_.curve(0).is_boolean
+        model.partial_fit(0.5 * X, X[:, 0] > 0.5)
+        assert not model.shapes_.curve(0).is_boolean
 
     def test_constant_columns(self):
         X = np.column_stack([np.zeros(20), np.arange(20.0)])

@@ -184,7 +184,7 @@ class Panel:
         effect = curve.effect[..., self.problems[chosen]]
         largest = float(np.abs(effect).max(initial=0.0)) or 1.0
         x, y = _positions(curve.x), _positions(curve.y)
-        is_smooth = all(_is_number(values) and len(values) > 1 for values in (curve.x, curve.y))
+        is_smooth = all(_is_number(values) and len(values) > 2 for values in (curve.x, curve.y))
         mesh = ax.pcolormesh(
             x,
             y,

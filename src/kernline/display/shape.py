@@ -79,7 +79,7 @@ class ShapeDisplay:
         parts = model_parts(estimator, cls.__name__)
         functions = _functions(parts, features, top)
         centred = centred and parts.shapes.training is not None
-        curves = [parts.shapes.curve(k, centred=centred) for k in functions]
+        curves = [parts.shapes.curve(k, centred=centred).drawn() for k in functions]
         problems = _problems(parts, curves, classes)
         names = parts.problem_names
         display = cls(

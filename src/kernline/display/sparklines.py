@@ -33,7 +33,7 @@ def curves_html(shapes: ShapeFunctions) -> str:
     if shapes.training is None or not shapes.n_functions:
         return ""
     try:
-        curves = [shapes.curve(k, centred=True) for k in shapes.top(TOP)]
+        curves = [shapes.curve(k, centred=True).drawn() for k in shapes.top(TOP)]
     except ValueError:  # a term of another package, which does not list its values
         return ""
     problems = _problems(shapes, curves)

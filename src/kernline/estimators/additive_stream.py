@@ -20,7 +20,7 @@ from ..shapes.pair_statistics import places_of_rows
 from ..solvers import SolveResult
 from ..solvers.online import move, share_of_average
 from ..threads import run_tasks, thread_count
-from ..training import AdditiveRows, Intercept, encode, limits_of
+from ..training import AdditiveRows, Intercept, encode, with_ranges
 from .choices import JOINT_LOSSES, Choice
 from .joint_fit import JointSettings, fit, solve_results
 from .labelled import Labelled
@@ -159,7 +159,7 @@ def _rows(model: AdditiveSVC, data: Labelled[Matrix], choice: Choice, seed: int,
     encoder = model.shapes_.encoder
     codes = encoder.transform(data.X, n_threads=settings.n_threads)
     rows = encode(codes, replace(settings, gamma=model.gamma_), data.weight, names)
-    return replace(rows, limits=limits_of(ColumnRange.of(data.X, settings.n_threads), data.X, encoder))
+    return with_ranges(rows, ColumnRange.of(data.X, settings.n_threads), data.X)
 
 
 def _start(model: AdditiveSVC, rows: AdditiveRows, n_problems: int, *, first: bool) -> tuple[LastStep, int]:

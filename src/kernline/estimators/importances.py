@@ -14,7 +14,7 @@ from ..array_types import Array, Floats
 from ..pair_functions import PairFunction
 from ..shapes import CellCounts, ShapeFunctions, TrainingFacts
 from ..shapes.pair_statistics import PairStatistics, shares_at
-from ..shapes.training_facts import Statistics, distinct_cells, is_linear, joined_limits
+from ..shapes.training_facts import Statistics, distinct_cells, is_linear
 from ..training import AdditiveRows
 
 # Rows looked at, evenly spread: the error of a standard deviation is about a sixtieth.
@@ -30,7 +30,7 @@ def training_facts(
     problems. The facts are also those of the rows of `former` ones, if there are any: of these, only counts are known,
     and pairs have not changed.
     """
-    data, limits = rows.data, rows.limits
+    data = rows.data
     sample = data[:: sample_step(data.n_rows)]
     cells = distinct_cells(sample, shapes.encoder)
     found = Statistics.of(shapes, cells, sample.n_rows)
@@ -40,15 +40,19 @@ def training_facts(
         counts, n_rows = former.cells.merged(counts, shapes.encoder), former.n_rows + n_rows
         facts = TrainingFacts.of_counts(shapes, n_rows, counts, former.pair_shares)
         facts = facts.with_functions_of(former, slice(len(shapes.encoder.functions), None))
-        facts = replace(facts, limits=joined_limits(former.limits, limits))
-        return facts, np.append(found.spread, pair_spreads(shapes.pairs, former.pair_shares))
+        facts = replace(facts, limits=former.limits, booleans=former.booleans)
+        return facts.with_ranges(rows.limits, rows.booleans), np.append(
+            found.spread, pair_spreads(shapes.pairs, former.pair_shares)
+        )
     located = list(zip(shapes.pairs, pair_places, strict=True))
     of_pairs = [PairStatistics.of_places(*both) for both in located]
     shares = tuple(shares_at(*both) for both in located)
     spread = np.append(found.spread, [one.deviation.mean() for one in of_pairs])
     if is_linear(shapes):
-        return TrainingFacts.of_counts(shapes, n_rows, counts, shares), spread
-    return replace(found.facts(n_rows, counts, of_pairs, shares), limits=limits), spread
+        facts = TrainingFacts.of_counts(shapes, n_rows, counts, shares)
+    else:
+        facts = found.facts(n_rows, counts, of_pairs, shares)
+    return replace(facts, limits=rows.limits, booleans=rows.booleans), spread
 
 
 def sample_step(n_rows: int) -> int:

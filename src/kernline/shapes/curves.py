@@ -48,7 +48,8 @@ class Curve:
     - "pair": `x` and `y` are values or names, `effect` is (n_x, n_y, n_problems). "other" are levels without a place
       of their own, and gaps.
 
-    `missing_effect` is that of a gap in a number, (n_problems,), None if gaps have no weight of their own.
+    `missing_effect` is that of a gap in a number, (n_problems,), None if gaps have no weight of their own. `is_boolean`
+    is whether a number has only the values 0 and 1 in the training rows: `x` are these two, and so are the counts.
     """
 
     kind: Literal["number", "category", "pair"]
@@ -58,6 +59,19 @@ class Curve:
     y: Array | Labels | None = None
     density: Density | None = None
     missing_effect: Array | None = None
+    is_boolean: bool = False
+
+    def drawn(self) -> Curve:
+        """The curve as it is drawn: that of a boolean is a category with the levels 0, 1 and perhaps missing."""
+        if not self.is_boolean:
+            return self
+        names, effect, density = [f"{value:g}" for value in self.x.tolist()], self.effect, self.density
+        if self.missing_effect is not None:
+            names.append(MISSING)
+            effect = np.concatenate([effect, self.missing_effect[None]])
+            if density is not None:
+                density = replace(density, counts=np.append(density.counts, density.missing), missing=0)
+        return Curve("category", self.name, np.array(names, dtype=object), effect, None, density)
 
 
 def curve_of(shapes: ShapeFunctions, k: int, n_points: int | None) -> Curve:
@@ -74,12 +88,20 @@ def curve_of(shapes: ShapeFunctions, k: int, n_points: int | None) -> Curve:
 def _number(shapes: ShapeFunctions, number: NumberTerm, n_points: int | None) -> Curve:
     j = number.column
     x, effect = _within(*_points(shapes, number), _limits(shapes, j))
-    if n_points is not None and x.size > 1:
+    is_boolean = _is_boolean(shapes, j) and bool(np.allclose(x[[0, -1]], [0.0, 1.0]))  # not a constant
+    if is_boolean:
+        x = np.array([0.0, 1.0])
+        effect = shapes.number_curve(j, x)
+    elif n_points is not None and x.size > 1:
         x = np.linspace(x[0], x[-1], n_points)
         effect = shapes.number_curve(j, x)
     missing = _term_of(shapes, j, "missing")
     missing_effect = None if missing is None else shapes.term_scores(missing)[0]
-    return Curve("number", shapes.name_of(j), x, effect, None, _density(shapes, number, missing), missing_effect)
+    density = _density(shapes, number, missing)
+    if is_boolean and density is not None:
+        ones = density.counts[-1]
+        density = replace(density, counts=np.array([density.counts.sum() - ones, ones]), edges=None)
+    return Curve("number", shapes.name_of(j), x, effect, None, density, missing_effect, is_boolean)
 
 
 def _points(shapes: ShapeFunctions, number: NumberTerm) -> tuple[Array, Array]:
@@ -109,6 +131,10 @@ def _limits(shapes: ShapeFunctions, j: int) -> tuple[float, float]:
         return -np.inf, np.inf
     low, high = shapes.training.limits[j].tolist()
     return low, high
+
+
+def _is_boolean(shapes: ShapeFunctions, j: int) -> bool:
+    return shapes.training is not None and bool(shapes.training.booleans[j : j + 1].any())
 
 
 def _within(x: Array, effect: Array, limits: tuple[float, float]) -> tuple[Array, Array]:

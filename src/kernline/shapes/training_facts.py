@@ -131,7 +131,8 @@ class TrainingFacts:
     `importance` is the mean of |f − mean f| over the sample of the rows, `low` and `high` the range of f, `mean` its
     mean. `cells` counts where the rows lie, and `pair_shares` the share of the rows at each two places of a pair,
     "all else" included. `limits` are the least and the largest value of each feature, (n_features, 2), if the rows
-    were dense and values are clipped, so that curves need not begin at zero; otherwise (0, 2).
+    were dense and values are clipped, so that curves need not begin at zero; otherwise (0, 2). `booleans` says
+    which features have only the values 0 and 1, (n_features,); it is empty if the rows were sparse.
     """
 
     n_rows: int
@@ -142,6 +143,7 @@ class TrainingFacts:
     cells: CellCounts
     pair_shares: tuple[Floats, ...] = ()
     limits: Array = field(default_factory=lambda: np.zeros((0, 2)))
+    booleans: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
 
     @classmethod
     def of_counts(
@@ -157,7 +159,8 @@ class TrainingFacts:
         """Bytes of all arrays."""
         cells = (self.cells.start, self.cells.marks, self.cells.counts, self.cells.ranges)
         curves = (self.importance, self.low, self.high, self.mean, *self.pair_shares)
-        return self.limits.nbytes + sum(array.nbytes for array in cells) + sum(array.nbytes for array in curves)
+        ranges = self.limits.nbytes + self.booleans.nbytes
+        return ranges + sum(array.nbytes for array in cells) + sum(array.nbytes for array in curves)
 
     def check(self, shapes: ShapeFunctions) -> None:
         """Raise ValueError unless the facts are those that a file of these functions has: files can hold anything."""
@@ -171,6 +174,8 @@ class TrainingFacts:
         _check_array(self.limits, "limits", np.float64, (shapes.n_features if has_limits else 0, 2))
         if (self.limits[:, 0] > self.limits[:, 1]).any():
             raise ValueError("the least value of a feature must not be above the largest one.")
+        n_booleans = shapes.n_features if np.size(self.booleans) > 0 else 0
+        _check_array(self.booleans, "booleans", np.bool_, (n_booleans,))
         if not isinstance(self.pair_shares, tuple) or len(self.pair_shares) != len(shapes.pairs):
             raise ValueError("training facts must have shares for each pair.")
         for share, pair in zip(self.pair_shares, shapes.pairs, strict=True):
@@ -198,6 +203,17 @@ class TrainingFacts:
             arrays[name] = getattr(self, name).copy()
             arrays[name][chosen] = getattr(other, name)[chosen]
         return replace(self, **arrays)
+
+    def with_ranges(self, limits: Array, booleans: NDArray[np.bool_]) -> TrainingFacts:
+        """The facts with the limits of further rows; none if they are not known of some."""
+        if not self.limits.size or not limits.size:
+            joined = np.zeros((0, 2))
+        else:
+            joined = np.column_stack(
+                [np.minimum(self.limits[:, 0], limits[:, 0]), np.maximum(self.limits[:, 1], limits[:, 1])]
+            )
+        both = self.booleans & booleans if self.booleans.size == booleans.size else np.zeros(0, dtype=np.bool_)
+        return replace(self, limits=joined, booleans=both)
 
     def changed(self, shapes: ShapeFunctions, function: int) -> TrainingFacts:
         """The facts after a change of one function, as far as the counts show them."""
@@ -310,13 +326,6 @@ def distinct_cells(sample: EncodedData, encoder: Encoder) -> Cells:
 def is_linear(shapes: ShapeFunctions) -> bool:
     """Whether all functions are straight lines, so that facts of the columns are enough."""
     return isinstance(shapes.table, ValueTable) and not shapes.encoder.terms
-
-
-def joined_limits(a: Array, b: Array) -> Array:
-    """The limits of the rows of both; none if they are not known of one."""
-    if not a.size or not b.size:
-        return np.zeros((0, 2))
-    return np.column_stack([np.minimum(a[:, 0], b[:, 0]), np.maximum(a[:, 1], b[:, 1])])
 
 
 def functions_of_columns(encoder: Encoder) -> Indices:
