@@ -111,6 +111,15 @@ def test_pair_of_several_classes_names_the_class():
     assert_allclose(np.asarray(display.axes_[0].collections[0].get_array()).ravel(), effect[..., strongest].T.ravel())
 
 
+def test_axes_name_the_class_of_the_score(table_model, regression):
+    label = f"effect on the score of {table_model.classes_[1]}"
+    number, category = ShapeDisplay.from_estimator(table_model, ["age", "region"]).axes_
+    assert number.get_ylabel() == category.get_xlabel() == label
+    figure = ShapeDisplay.from_estimator(table_model, [5]).figure_
+    assert label in [ax.get_ylabel() for ax in figure.axes]
+    assert ShapeDisplay.from_estimator(regression, [0]).axes_[0].get_ylabel() == "effect on the prediction"
+
+
 def test_many_classes_and_levels():
     """Markers instead of bars; the most frequent levels; the ten classes that vary most."""
     rng = np.random.default_rng(0)

@@ -86,8 +86,13 @@ class Panel:
         else:
             self._number()
             if has_label:
-                self.ax.set_ylabel(f"effect on the {self.outcome}", fontsize=SMALL)
+                self.ax.set_ylabel(self._effect, fontsize=SMALL, parse_math=False)
         self.ax.set_title(title, fontsize=TITLE, parse_math=False)
+
+    @property
+    def _effect(self) -> str:
+        """What is drawn: the effect on a score, with the class if there is only one, which no legend names."""
+        return style.effect_on(self.outcome, self.class_names)
 
     def _number(self) -> None:
         ax, curve = self.ax, self.curve
@@ -163,7 +168,8 @@ class Panel:
         ax.set_xlim(self.limits)
         style.few_ticks(ax.xaxis)
         hidden = len(curve.x) - len(kept)
-        ax.set_xlabel(f"effect on the {self.outcome}" + (f" ({hidden} more levels)" if hidden else ""), fontsize=SMALL)
+        more = f" ({hidden} more levels)" if hidden else ""
+        ax.set_xlabel(self._effect + more, fontsize=SMALL, parse_math=False)
         if curve.density is not None:
             self._shares(curve.density.counts[kept])
 
@@ -204,6 +210,8 @@ class Panel:
         ax.set_ylabel(style.shown(self.names[1], 18), fontsize=SMALL, parse_math=False)
         bar = ax.figure.colorbar(mesh, ax=ax, pad=0.03, aspect=15)
         bar.ax.tick_params(labelsize=SMALL - 1)
+        if len(self.problems) == 1:
+            bar.set_label(self._effect, fontsize=SMALL - 1, parse_math=False)
         style.few_ticks(bar.ax.yaxis)
         return "" if len(self.problems) == 1 else f" → {style.labels_of(self.class_names, 16)[chosen]}"
 

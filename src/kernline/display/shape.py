@@ -27,6 +27,7 @@ class ShapeDisplay:
 
     A number's panel has a strip below it with the distribution of the training rows, and a marker at its right for
     missing values. With several classes a panel has a line for each; a heat map shows one class, which its title names.
+    If only one class is drawn, of two the second, the axes of effects name it.
 
     Attributes
     ----------

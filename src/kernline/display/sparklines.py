@@ -46,7 +46,8 @@ def curves_html(shapes: ShapeFunctions) -> str:
     n = shapes.n_functions
     title = f"The {len(curves)} most important of {n:,} features" if n > len(curves) else "Features"
     outcome = "prediction" if shapes.class_names is None else "score"
-    note = f"{title}: effect on the {outcome}, {style.number(low)} to {style.number(high)}, against the value. {legend}"
+    effect = html.escape(style.effect_on(outcome, names))
+    note = f"{title}: {effect}, {style.number(low)} to {style.number(high)}, against the value. {legend}"
     head = f'<div style="font:11px sans-serif">{note}</div>'
     body = f'<div style="{_STYLE}">{figures}</div>'
     return f'<div class="kernline-curves" style="flex:1 1 30em;min-width:0">{head}{body}</div>'

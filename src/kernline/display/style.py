@@ -166,6 +166,12 @@ def marker(k: int) -> str:
     return MARKERS[k % len(MARKERS)]
 
 
+def effect_on(outcome: str, class_names: Sequence[object]) -> str:
+    """The name of an axis of effects, with the class whose score it is if there is only one."""
+    of_class = f" of {shown(class_names[0], 16)}" if outcome == "score" and len(class_names) == 1 else ""
+    return f"effect on the {outcome}{of_class}"
+
+
 def diverging() -> Colormap:
     """Colours of effects, from strongly against over none, at the middle, to strongly for."""
     from matplotlib.colors import LinearSegmentedColormap
