@@ -11,7 +11,7 @@ from sklearn.preprocessing import MinMaxScaler
 from kernline import AdditiveSVC, AdditiveSVCCV, AdditiveSVR, AdditiveSVRCV, NystromSVC
 from kernline.display import ShapeDisplay
 
-from .conftest import HOSTILE
+from .conftest import HOSTILE, overlaps
 
 
 def lines_of(ax):
@@ -118,6 +118,19 @@ def test_axes_name_the_class_of_the_score(table_model, regression):
     figure = ShapeDisplay.from_estimator(table_model, [5]).figure_
     assert label in [ax.get_ylabel() for ax in figure.axes]
     assert ShapeDisplay.from_estimator(regression, [0]).axes_[0].get_ylabel() == "effect on the prediction"
+
+
+def test_names_of_many_levels_of_a_pair_do_not_overlap():
+    rng = np.random.default_rng(0)
+    day = rng.integers(30, size=1500)
+    X = np.array([[f"{k:02d}.11.2024", "ab"[k % 2]] for k in day], dtype=object)
+    model = AdditiveSVC(interactions=[(0, 1)]).fit(X, rng.random(1500) < 0.5)
+    display = ShapeDisplay.from_estimator(model, [0, 1, 2])
+    display.figure_.canvas.draw()
+    renderer = display.figure_.canvas.get_renderer()
+    labels = display.axes_[2].get_xticklabels()
+    assert len(labels) == 16
+    assert overlaps(labels, renderer) == []
 
 
 def test_many_classes_and_levels():

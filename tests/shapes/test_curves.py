@@ -142,6 +142,17 @@ class TestCategories:
 
 
 class TestPairs:
+    def test_the_last_place_says_what_it_is(self):
+        rng = np.random.default_rng(0)
+        n = 400
+        X = pd.DataFrame({"on": rng.choice(["a", "b"], n), "few": rng.choice(["x", "y"], n)})
+        X["gaps"] = rng.choice(np.array(["u", "v", None], dtype=object), n)
+        X["many"] = rng.choice(np.array([*(f"c{i}" for i in range(30)), None], dtype=object), n)
+        pairs = [("on", name) for name in ("few", "gaps", "many")]
+        shapes = AdditiveSVC(interactions=pairs).fit(X, X.on == "a").shapes_
+        last = [shapes.curve(f"on × {name}").y[-1] for _, name in pairs]
+        assert last == ["other", "missing", "other or missing"]
+
     def test_a_table_of_two_axes(self, model):
         shapes = model.shapes_
         curve = shapes.curve(4)

@@ -21,6 +21,8 @@ TITLE, SMALL = 9.5, 8.0  # font sizes
 _MOST_LEVELS = 12
 # With more classes than this, bars of a category are too thin, and markers are drawn.
 _MOST_BARS = 4
+# Names along the horizontal axis of a heat map that fit at an angle of 45 degrees; more of them are upright.
+_MOST_SLANTED = 8
 _MARGIN = 0.06
 _BINS = 40
 # Of a curve on a shared scale, in ranges of the curve in the middle.
@@ -168,7 +170,8 @@ class Panel:
         ax.set_xlim(self.limits)
         style.few_ticks(ax.xaxis)
         hidden = len(curve.x) - len(kept)
-        more = f" ({hidden} more levels)" if hidden else ""
+        space = " " if len(self._effect) <= 20 else "\n"
+        more = f"{space}({hidden} more levels)" if hidden else ""
         ax.set_xlabel(self._effect + more, fontsize=SMALL, parse_math=False)
         if curve.density is not None:
             self._shares(curve.density.counts[kept])
@@ -205,7 +208,9 @@ class Panel:
             if _is_number(values):
                 style.few_ticks(axis, whole=_is_whole(values))
             else:
-                style.name_ticks(axis, values, 10, SMALL - 1, slanted=axis is ax.xaxis)
+                is_long = len(values) > _MOST_SLANTED
+                slant = 0 if axis is ax.yaxis else 90 if is_long else 45
+                style.name_ticks(axis, values, 10, SMALL - (2.5 if is_long else 1), slant=slant)
         ax.set_xlabel(style.shown(self.names[0], 22), fontsize=SMALL, parse_math=False)
         ax.set_ylabel(style.shown(self.names[1], 18), fontsize=SMALL, parse_math=False)
         bar = ax.figure.colorbar(mesh, ax=ax, pad=0.03, aspect=15)

@@ -45,8 +45,8 @@ class Curve:
 
     - "number": `x` are values that increase, `effect` is (n_points, n_problems). Between points, the curve is straight.
     - "category": `x` are the names of levels, with "missing" if gaps have a weight.
-    - "pair": `x` and `y` are values or names, `effect` is (n_x, n_y, n_problems). "other" are levels without a place
-      of their own, and gaps.
+    - "pair": `x` and `y` are values or names, `effect` is (n_x, n_y, n_problems). The last place of a category is
+      "other" for levels without a place of their own, "missing", or "other or missing".
 
     `missing_effect` is that of a gap in a number, (n_problems,), None if gaps have no weight of their own. `is_boolean`
     is whether a number has only the values 0 and 1 in the training rows: `x` are these two, and so are the counts.
@@ -272,10 +272,19 @@ def _side(shapes: ShapeFunctions, j: int, axis: PairAxis, n_points: int | None) 
             x = np.linspace(low, high, n_points)
         places = axis.places_of(np.asarray(x, dtype=np.float64))
     else:
-        x = np.array([*level_labels(shapes, j, axis.points), OTHER], dtype=object)
+        x = np.array([*level_labels(shapes, j, axis.points), _last_place(shapes, j, axis)], dtype=object)
         places = np.append(axis.places, float(axis.size))
     nodes = np.arange(axis.size + 1)
     return x, np.maximum(0.0, 1.0 - np.abs(places[:, None] - nodes))
+
+
+def _last_place(shapes: ShapeFunctions, j: int, axis: PairAxis) -> str:
+    """What the last place of a category stands for in the training rows."""
+    if _term_of(shapes, j, "missing") is None:
+        return OTHER
+    levels = _term_of(shapes, j, "category")
+    has_others = levels is None or shapes.encoder.terms[levels].n_columns > axis.points.size
+    return f"{OTHER} or {MISSING}" if has_others else MISSING
 
 
 def shifted(curve: Curve, offset: Array) -> Curve:
