@@ -236,3 +236,11 @@ def test_hostile_names(hostile_model, no_overlaps):
 @pytest.mark.parametrize("name", ["digits_model", "table_model", "wide_model", "regression"])
 def test_labels_do_not_overlap(name, request, no_overlaps):
     no_overlaps(ShapeDisplay.from_estimator(request.getfixturevalue(name)).figure_)
+
+
+def test_pairs_by_names(table_model):
+    names = tuple(table_model.shapes_.function_names[5].split(" × "))
+    display = ShapeDisplay.from_estimator(table_model, ["age", names])
+    assert display.column_names == [("age",), names]
+    with pytest.raises(ValueError, match=r"^ShapeDisplay: no feature 'agee'"):
+        ShapeDisplay.from_estimator(table_model, ["agee"])

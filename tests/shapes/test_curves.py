@@ -242,3 +242,24 @@ class TestCompare:
         other = fitted("hats", *load_digits(return_X_y=True))
         with pytest.raises(ValueError, match="the same columns and classes; got 4 features"):
             model.shapes_.compare(other.shapes_)
+
+
+def test_pairs_by_the_names_of_their_features(model):
+    shapes = model.shapes_
+    a, b = shapes.function_names[4].split(" × ")
+    for pair in ((a, b), (b, a), shapes.functions[4]):
+        assert shapes.number_of(pair) == 4
+        assert shapes.curve(pair).name == shapes.function_names[4]
+    with pytest.raises(ValueError, match="not a pair of two features"):
+        shapes.curve((a, b, a))
+
+
+def test_errors_name_the_method(model):
+    with pytest.raises(ValueError, match=r"^frame: no feature 'agee'"):
+        model.shapes_.frame(["agee"])
+
+
+def test_models_are_compared_as_their_shapes(model):
+    assert (model.shapes_.compare(model).largest == 0.0).all()
+    with pytest.raises(TypeError, match=r"compare: expected a fitted additive model, or its shapes_; got AdditiveSVC"):
+        model.shapes_.compare(AdditiveSVC())

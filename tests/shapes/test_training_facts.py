@@ -207,3 +207,6 @@ def test_top_functions():
     assert shapes.top(5) == np.argsort(-total, kind="stable")[:5].tolist()
     assert shapes.top(1, problem=3) == [int(shapes.importance()[:, 3].argmax())]
     assert len(shapes.top(1000)) == 64
+    for call in (lambda: shapes.top(-1), lambda: shapes.explain(X[:1]).top(0, -1)):
+        with pytest.raises(ValueError, match="top: k must be at least 0; got -1"):
+            call()

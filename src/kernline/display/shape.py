@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..shapes.names import FunctionKey, number_of
 from . import panels, style
 from .model_parts import ModelParts, model_parts
 
@@ -53,7 +54,7 @@ class ShapeDisplay:
     def from_estimator(
         cls,
         estimator: object,
-        features: int | str | Sequence[int | str] | None = None,
+        features: int | str | Sequence[FunctionKey] | None = None,
         *,
         top: int = 9,
         classes: Sequence[object] | None = None,
@@ -67,8 +68,8 @@ class ShapeDisplay:
         Parameters
         ----------
         estimator : AdditiveSVC, AdditiveSVR, one of their CV versions, or a pipeline that ends with one.
-        features : the features to draw, by number or name; pairs come after the features. By default the `top` most
-            important ones.
+        features : the features to draw, by number or name; pairs as ("a", "b"), or by their numbers, which come after
+            those of the features. By default the `top` most important ones.
         classes : the classes to draw; by default all, or the ten that vary most.
         centred : whether each curve is shifted to a mean of zero over the training rows, so that "above zero" means
             "more than average". A model without facts about its training rows is drawn as it is.
@@ -125,7 +126,7 @@ class ShapeDisplay:
         return style.class_legend(self.axes_[0], handles, self.class_names, on_figure=on_figure)
 
 
-def _functions(parts: ModelParts, features: int | str | Sequence[int | str] | None, top: int) -> list[int]:
+def _functions(parts: ModelParts, features: int | str | Sequence[FunctionKey] | None, top: int) -> list[int]:
     if features is None:
         if top < 1:
             raise ValueError(f"ShapeDisplay: top must be at least 1; got {top}.")
@@ -133,7 +134,7 @@ def _functions(parts: ModelParts, features: int | str | Sequence[int | str] | No
     asked = [features] if isinstance(features, int | str | np.integer) else list(features)
     if not asked:
         raise ValueError("ShapeDisplay: features is empty. Pass names or numbers, or None for the most important ones.")
-    return [parts.shapes.number_of(feature) for feature in asked]
+    return [number_of(parts.shapes, feature, "ShapeDisplay") for feature in asked]
 
 
 def _problems(parts: ModelParts, curves: Sequence[Curve], classes: Sequence[object] | None) -> list[int]:
