@@ -10,7 +10,7 @@ the same: they translate their parameters into these settings, and keep the resu
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,6 +27,8 @@ from .solvers import JointProblem, Problem
 from .solvers.intercept import kernel_mean
 from .solvers.problem import HINGE, KernelMean
 from .validation import NO_NAMES, Names
+
+_FEW_ROWS = 100
 
 
 @dataclass(frozen=True)
@@ -164,10 +166,16 @@ class TrainingRows:
 
 @dataclass(frozen=True)
 class AdditiveRows(TrainingRows):
-    """Encoded rows, the encoder, and the kernel's factor."""
+    """Encoded rows, the encoder, and the kernel's factor.
+
+    `limits` are the least and the largest value of each column, (n_features, 2), and `booleans` whether a column has
+    only the values 0 and 1, (n_features,); both are empty if that is not known.
+    """
 
     encoder: Encoder
     gamma: float
+    limits: Array = field(default_factory=lambda: np.zeros((0, 2)))
+    booleans: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
 
 
 def encode(
@@ -200,7 +208,20 @@ def encode(
     )
     check_width(X, column_bytes, encoder.n_columns)
     data = encoder.transform(X, column_range=found, n_threads=settings.n_threads)
-    return _scaled(data, pair, settings, weight)
+    return with_ranges(_scaled(data, pair, settings, weight), found, X)
+
+
+def with_ranges(rows: AdditiveRows, found: ColumnRange, X: Matrix) -> AdditiveRows:
+    """The rows with what is known of dense columns. The curves of sparse values begin at zero."""
+    if is_sparse(X):
+        return rows
+    booleans = (found.minimum >= 0.0) & (found.maximum <= 1.0)  # a batch may have one of the two values only
+    for rows_seen in (slice(None, _FEW_ROWS), slice(None)):  # most columns show soon that they are not
+        for j in np.flatnonzero(booleans):
+            values = X[rows_seen, j]
+            booleans[j] = bool(((values == 0.0) | (values == 1.0) | np.isnan(values)).all())
+    limits = np.column_stack([found.minimum, found.maximum]) if rows.encoder.clips else np.zeros((0, 2))
+    return replace(rows, limits=limits, booleans=booleans)
 
 
 def _pair(X: Matrix, found: ColumnRange, settings: AdditiveSettings) -> tables.TablePair:

@@ -11,7 +11,7 @@ from sklearn.preprocessing import MinMaxScaler
 from kernline import AdditiveSVC, AdditiveSVCCV, AdditiveSVR, AdditiveSVRCV, NystromSVC
 from kernline.display import ShapeDisplay
 
-from .conftest import HOSTILE
+from .conftest import HOSTILE, overlaps
 
 
 def lines_of(ax):
@@ -109,6 +109,28 @@ def test_pair_of_several_classes_names_the_class():
     strongest = int(np.argmax(np.ptp(effect, axis=(0, 1))))
     assert display.axes_[0].get_title() == f"feature 0 × feature 1 → {model.classes_[strongest]}"
     assert_allclose(np.asarray(display.axes_[0].collections[0].get_array()).ravel(), effect[..., strongest].T.ravel())
+
+
+def test_axes_name_the_class_of_the_score(table_model, regression):
+    label = f"effect on the score of {table_model.classes_[1]}"
+    number, category = ShapeDisplay.from_estimator(table_model, ["age", "region"]).axes_
+    assert number.get_ylabel() == category.get_xlabel() == label
+    figure = ShapeDisplay.from_estimator(table_model, [5]).figure_
+    assert label in [ax.get_ylabel() for ax in figure.axes]
+    assert ShapeDisplay.from_estimator(regression, [0]).axes_[0].get_ylabel() == "effect on the prediction"
+
+
+def test_names_of_many_levels_of_a_pair_do_not_overlap():
+    rng = np.random.default_rng(0)
+    day = rng.integers(30, size=1500)
+    X = np.array([[f"{k:02d}.11.2024", "ab"[k % 2]] for k in day], dtype=object)
+    model = AdditiveSVC(interactions=[(0, 1)]).fit(X, rng.random(1500) < 0.5)
+    display = ShapeDisplay.from_estimator(model, [0, 1, 2])
+    display.figure_.canvas.draw()
+    renderer = display.figure_.canvas.get_renderer()
+    labels = display.axes_[2].get_xticklabels()
+    assert len(labels) == 16
+    assert overlaps(labels, renderer) == []
 
 
 def test_many_classes_and_levels():
@@ -214,3 +236,11 @@ def test_hostile_names(hostile_model, no_overlaps):
 @pytest.mark.parametrize("name", ["digits_model", "table_model", "wide_model", "regression"])
 def test_labels_do_not_overlap(name, request, no_overlaps):
     no_overlaps(ShapeDisplay.from_estimator(request.getfixturevalue(name)).figure_)
+
+
+def test_pairs_by_names(table_model):
+    names = tuple(table_model.shapes_.function_names[5].split(" × "))
+    display = ShapeDisplay.from_estimator(table_model, ["age", names])
+    assert display.column_names == [("age",), names]
+    with pytest.raises(ValueError, match=r"^ShapeDisplay: no feature 'agee'"):
+        ShapeDisplay.from_estimator(table_model, ["agee"])

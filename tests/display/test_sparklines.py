@@ -70,6 +70,7 @@ def test_points_are_those_of_the_curve(regression):
 
 def test_categories_and_pairs(table_model):
     tags = Tags(sparklines.curves_html(table_model.shapes_))
+    assert f"effect on the score of {table_model.classes_[1]}," in "".join(tags.texts)
     pairs = [k for k in table_model.shapes_.top(6) if k >= 5]
     cells = sum(table_model.shapes_.curve(k).effect[..., 0].size for k in pairs)
     assert len(tags.named("rect")) == cells + 5  # levels

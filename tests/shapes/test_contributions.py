@@ -117,3 +117,10 @@ def test_no_rows(digits):
     shapes = fitted("hats", X, y).shapes_
     with pytest.raises(ValueError, match="0 sample"):
         shapes.explain(X[:0])
+
+
+def test_repr_is_a_summary():
+    X, y = mixed()
+    shapes = AdditiveSVC(interactions=2).fit(X, y).shapes_
+    assert repr(shapes.explain(X)).startswith("Contributions(600 rows × 6 functions, 1 score each: age, colour, hours,")
+    assert "1 score each, centred:" in repr(shapes.centred().explain(X))

@@ -3,7 +3,9 @@
 import sys
 
 import numpy as np
+import pandas as pd
 import pytest
+import scipy.sparse as sp
 from numpy.testing import assert_allclose
 from sklearn.datasets import load_digits
 
@@ -55,6 +57,67 @@ class TestNumbers:
         expected, _ = np.histogram(X[:, 0], density.edges)
         assert_allclose(density.counts, expected, atol=15)
 
+    @pytest.mark.parametrize("name", ["hats", "plame", "pmsvm", "hik"])
+    def test_curves_lie_between_the_least_and_the_largest_training_value(self, name):
+        X = np.random.default_rng(0).uniform(18.0, 89.0, (300, 1))
+        low, high = X.min(), X.max()
+        shapes = fitted(name, X, X[:, 0] > 50.0).shapes_
+        curve = shapes.curve(0)
+        assert (curve.x[0], curve.x[-1]) == pytest.approx((low, high))
+        assert shapes.curve(0, n_points=5).x[0] == pytest.approx(low)
+        assert (curve.density.edges[0], curve.density.edges[-1]) == pytest.approx((low, high))
+        assert curve.density.counts.sum() == 300
+        assert_allclose(curve.effect[0], shapes.evaluate(0, [low])[0], atol=0.02 * np.ptp(curve.effect))
+
+    def test_curves_of_sparse_rows_begin_at_zero(self):
+        X = np.random.default_rng(0).uniform(18.0, 89.0, (300, 1))
+        assert fitted("hats", sp.csr_array(X), X[:, 0] > 50.0).shapes_.curve(0).x[0] == 0.0
+
+    def test_batches_extend_the_range_up_to_that_of_the_first(self):
+        X = np.linspace(10.0, 90.0, 300)[:, None]
+        y = X[:, 0] > 50.0
+        model = AdditiveSVC("chi2", scale="max", loss="hinge", C=1.0)
+        model.partial_fit(X[100:], y[100:], classes=[False, True])
+        assert model.shapes_.curve(0).x[0] == X[100, 0]
+        model.partial_fit(X[:200], y[:200])
+        assert (model.shapes_.curve(0).x[0], model.shapes_.curve(0).x[-1]) == pytest.approx((10.0, 90.0))
+
+    @pytest.mark.parametrize("kernel", ["auto", "linear"])
+    def test_booleans_have_two_points(self, kernel):
+        rng = np.random.default_rng(0)
+        X = pd.DataFrame({"vip": rng.random(300) < 0.3, "age": rng.uniform(18.0, 89.0, 300)})
+        y = X.vip ^ (rng.random(300) < 0.2)
+        shapes = AdditiveSVC(kernel).fit(X, y).shapes_
+        curve = shapes.curve("vip", n_points=50)
+        assert (curve.kind, curve.x.tolist()) == ("number", [0.0, 1.0])
+        assert_allclose(curve.effect, shapes.evaluate("vip", [0.0, 1.0]))
+        assert curve.density.counts.tolist() == [(~X.vip).sum(), X.vip.sum()]
+        frame = shapes.frame(["vip"])
+        assert frame.value.tolist() == [0.0, 1.0]
+        assert_allclose(frame.density, [(~X.vip).mean(), X.vip.mean()])
+        drawn = curve.drawn()
+        assert (drawn.kind, drawn.x.tolist()) == ("category", ["0", "1"])
+        assert not shapes.curve("age").is_boolean
+
+    def test_booleans_with_gaps(self):
+        X = np.tile([0.0, 1.0, np.nan], 40)[:, None]
+        curve = AdditiveSVC().fit(X, X[:, 0] == 1.0).shapes_.curve(0)
+        assert curve.x.tolist() == [0.0, 1.0]
+        drawn = curve.drawn()
+        assert drawn.x.tolist() == ["0", "1", "missing"]
+        assert drawn.density.counts.tolist() == [40, 40, 40]
+        assert_allclose(drawn.effect[2], curve.missing_effect)
+
+    def test_batches_with_another_value_are_no_booleans(self):
+        X = np.tile([0.0, 1.0], 50)[:, None]
+        model = AdditiveSVC("chi2", scale="max", loss="hinge", C=1.0)
+        model.partial_fit(X, X[:, 0] > 0.5, classes=[False, True])
+        assert model.shapes_.curve(0).is_boolean
+        model.partial_fit(X[:1], [False])
+        assert model.shapes_.curve(0).is_boolean
+        model.partial_fit(0.5 * X, X[:, 0] > 0.5)
+        assert not model.shapes_.curve(0).is_boolean
+
     def test_constant_columns(self):
         X = np.column_stack([np.zeros(20), np.arange(20.0)])
         shapes = AdditiveSVC("chi2", scale="minmax").fit(X, np.arange(20) > 9).shapes_
@@ -79,6 +142,17 @@ class TestCategories:
 
 
 class TestPairs:
+    def test_the_last_place_says_what_it_is(self):
+        rng = np.random.default_rng(0)
+        n = 400
+        X = pd.DataFrame({"on": rng.choice(["a", "b"], n), "few": rng.choice(["x", "y"], n)})
+        X["gaps"] = rng.choice(np.array(["u", "v", None], dtype=object), n)
+        X["many"] = rng.choice(np.array([*(f"c{i}" for i in range(30)), None], dtype=object), n)
+        pairs = [("on", name) for name in ("few", "gaps", "many")]
+        shapes = AdditiveSVC(interactions=pairs).fit(X, X.on == "a").shapes_
+        last = [shapes.curve(f"on × {name}").y[-1] for _, name in pairs]
+        assert last == ["other", "missing", "other or missing"]
+
     def test_a_table_of_two_axes(self, model):
         shapes = model.shapes_
         curve = shapes.curve(4)
@@ -168,3 +242,24 @@ class TestCompare:
         other = fitted("hats", *load_digits(return_X_y=True))
         with pytest.raises(ValueError, match="the same columns and classes; got 4 features"):
             model.shapes_.compare(other.shapes_)
+
+
+def test_pairs_by_the_names_of_their_features(model):
+    shapes = model.shapes_
+    a, b = shapes.function_names[4].split(" × ")
+    for pair in ((a, b), (b, a), shapes.functions[4]):
+        assert shapes.number_of(pair) == 4
+        assert shapes.curve(pair).name == shapes.function_names[4]
+    with pytest.raises(ValueError, match="not a pair of two features"):
+        shapes.curve((a, b, a))
+
+
+def test_errors_name_the_method(model):
+    with pytest.raises(ValueError, match=r"^frame: no feature 'agee'"):
+        model.shapes_.frame(["agee"])
+
+
+def test_models_are_compared_as_their_shapes(model):
+    assert (model.shapes_.compare(model).largest == 0.0).all()
+    with pytest.raises(TypeError, match=r"compare: expected a fitted additive model, or its shapes_; got AdditiveSVC"):
+        model.shapes_.compare(AdditiveSVC())

@@ -84,7 +84,7 @@ class TestEvaluate:
         [
             (99, IndexError, "no feature 99. There are 13, 0 to 12"),
             (-1, IndexError, "no feature -1. There are 13, 0 to 12"),
-            (1.5, TypeError, "a number or a name, not 1.5"),
+            (1.5, TypeError, "a number or a name, or a pair of them, not 1.5"),
             ("alcool", ValueError, "no feature 'alcool'. Did you mean 'alcohol'"),
             ("zzz", ValueError, "There are: alcohol, malic_acid, ash"),
         ],

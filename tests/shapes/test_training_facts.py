@@ -4,6 +4,7 @@ import pickle
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
@@ -49,10 +50,33 @@ def test_of_pairs():
     X, y = mixed()
     shapes = AdditiveSVC(interactions=2).fit(X, y).shapes_
     assert_facts(shapes, X, 4)
-    # Of a pair, rows count at the nearest of its places.
-    values = shapes.explain(X).values[:, 4:, 0]
-    assert_allclose(shapes.training.importance[4:, 0], np.abs(values - values.mean(axis=0)).mean(axis=0), rtol=0.4)
+    assert_pair_facts(shapes, X, 4, rtol=0.03)
     assert [float(share.sum()) for share in shapes.training.pair_shares] == pytest.approx([1.0, 1.0])
+
+
+def assert_pair_facts(shapes, X, n_curves, rtol):
+    """The facts of the pairs are those of the contributions of the training rows."""
+    values = shapes.explain(X).values[:, n_curves:].astype(np.float64)
+    distance = np.abs(values - values.mean(axis=0)).mean(axis=0)
+    assert_allclose(shapes.training.importance[n_curves:], distance, rtol=rtol)
+    assert_allclose(shapes.training.mean[n_curves:], values.mean(axis=0), atol=rtol * distance.max())
+
+
+def test_of_pairs_with_rows_at_all_else():
+    rng = np.random.default_rng(0)
+    n = 600
+    X = pd.DataFrame(
+        {
+            "code": rng.choice([f"c{i}" for i in range(100)], n),  # more levels than an axis has
+            "on": rng.choice(["a", "b"], n),
+            "gap": np.where(rng.random(n) < 0.4, np.nan, rng.normal(size=n)),
+        }
+    )
+    y = (X.on == "a") ^ (rng.random(n) < 0.2)
+    shapes = AdditiveSVC(interactions=[("code", "on")]).fit(X, y).shapes_
+    assert_pair_facts(shapes, X, 3, rtol=1e-5)
+    shapes = AdditiveSVC(interactions=[("code", "on"), ("gap", "on")]).fit(X, y).shapes_
+    assert_pair_facts(shapes, X, 3, rtol=0.03)
 
 
 def test_of_searches_regressions_and_several_labels():
@@ -221,3 +245,6 @@ def test_batches_after_an_edit(approximation):
         return
     edited.partial_fit(X, X[:, 0] > 0.5)
     assert len(edited.shapes_.edits) == 1
+    for call in (lambda: shapes.top(-1), lambda: shapes.explain(X[:1]).top(0, -1)):
+        with pytest.raises(ValueError, match="top: k must be at least 0; got -1"):
+            call()

@@ -43,7 +43,7 @@ class Painter:
 
     def function(self, shapes: ShapeFunctions, k: int, name: str) -> list[Text]:
         """A heading, and the function for the classes in which it matters most."""
-        curve = shapes.curve(k, centred=shapes.training is not None)
+        curve = shapes.curve(k, centred=shapes.training is not None).drawn()
         effects = curve.effect.reshape(-1, shapes.n_problems)
         size = effects.max(axis=0) - effects.min(axis=0)
         order = size.argsort(kind="stable")[::-1][:_MOST_CLASSES].tolist()

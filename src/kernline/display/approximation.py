@@ -14,6 +14,7 @@ from ..analysis import GradientCurve, gradient_curve, random_coefficients
 from ..array_types import Array, MatrixLike, is_sparse
 from ..encoding.terms import NumberTerm
 from ..kernels import AdditiveKernel
+from ..shapes.names import number_of
 from ..tables import Approximation
 from . import style
 from .model_parts import model_parts
@@ -70,7 +71,7 @@ class ApproximationDisplay:
         The feature is a number; its values are scaled to [0, 1] as the model scales them.
         """
         parts = model_parts(estimator, cls.__name__)
-        model, column = parts.model, parts.shapes.number_of(feature)
+        model, column = parts.model, number_of(parts.shapes, feature, cls.__name__)
         number = parts.shapes.encoder.number(column) if column < parts.shapes.n_features else None
         if number is None:
             raise ValueError(f"ApproximationDisplay: feature {feature!r:.80} is not a number.")

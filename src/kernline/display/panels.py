@@ -21,6 +21,8 @@ TITLE, SMALL = 9.5, 8.0  # font sizes
 _MOST_LEVELS = 12
 # With more classes than this, bars of a category are too thin, and markers are drawn.
 _MOST_BARS = 4
+# Names along the horizontal axis of a heat map that fit at an angle of 45 degrees; more of them are upright.
+_MOST_SLANTED = 8
 _MARGIN = 0.06
 _BINS = 40
 # Of a curve on a shared scale, in ranges of the curve in the middle.
@@ -86,8 +88,13 @@ class Panel:
         else:
             self._number()
             if has_label:
-                self.ax.set_ylabel(f"effect on the {self.outcome}", fontsize=SMALL)
+                self.ax.set_ylabel(self._effect, fontsize=SMALL, parse_math=False)
         self.ax.set_title(title, fontsize=TITLE, parse_math=False)
+
+    @property
+    def _effect(self) -> str:
+        """What is drawn: the effect on a score, with the class if there is only one, which no legend names."""
+        return style.effect_on(self.outcome, self.class_names)
 
     def _number(self) -> None:
         ax, curve = self.ax, self.curve
@@ -97,9 +104,8 @@ class Panel:
         for k, look in enumerate(looks):
             ax.plot(x, effect[:, k], linewidth=1.6, marker=marker, **look)
         ax.set_ylim(self.limits)
-        low, high = value_range(curve)
-        if high > low:
-            ax.set_xlim(low, high)
+        if x.size > 1:
+            ax.set_xlim(x[0], x[-1])
         style.few_ticks(ax.yaxis)
         if curve.missing_effect is not None:
             self._missing()
@@ -164,7 +170,9 @@ class Panel:
         ax.set_xlim(self.limits)
         style.few_ticks(ax.xaxis)
         hidden = len(curve.x) - len(kept)
-        ax.set_xlabel(f"effect on the {self.outcome}" + (f" ({hidden} more levels)" if hidden else ""), fontsize=SMALL)
+        space = " " if len(self._effect) <= 20 else "\n"
+        more = f"{space}({hidden} more levels)" if hidden else ""
+        ax.set_xlabel(self._effect + more, fontsize=SMALL, parse_math=False)
         if curve.density is not None:
             self._shares(curve.density.counts[kept])
 
@@ -185,7 +193,7 @@ class Panel:
         effect = curve.effect[..., self.problems[chosen]]
         largest = float(np.abs(effect).max(initial=0.0)) or 1.0
         x, y = _positions(curve.x), _positions(curve.y)
-        is_smooth = all(_is_number(values) and len(values) > 1 for values in (curve.x, curve.y))
+        is_smooth = all(_is_number(values) and len(values) > 2 for values in (curve.x, curve.y))
         mesh = ax.pcolormesh(
             x,
             y,
@@ -200,22 +208,17 @@ class Panel:
             if _is_number(values):
                 style.few_ticks(axis, whole=_is_whole(values))
             else:
-                style.name_ticks(axis, values, 10, SMALL - 1, slanted=axis is ax.xaxis)
+                is_long = len(values) > _MOST_SLANTED
+                slant = 0 if axis is ax.yaxis else 90 if is_long else 45
+                style.name_ticks(axis, values, 10, SMALL - (2.5 if is_long else 1), slant=slant)
         ax.set_xlabel(style.shown(self.names[0], 22), fontsize=SMALL, parse_math=False)
         ax.set_ylabel(style.shown(self.names[1], 18), fontsize=SMALL, parse_math=False)
         bar = ax.figure.colorbar(mesh, ax=ax, pad=0.03, aspect=15)
         bar.ax.tick_params(labelsize=SMALL - 1)
+        if len(self.problems) == 1:
+            bar.set_label(self._effect, fontsize=SMALL - 1, parse_math=False)
         style.few_ticks(bar.ax.yaxis)
         return "" if len(self.problems) == 1 else f" → {style.labels_of(self.class_names, 16)[chosen]}"
-
-
-def value_range(curve: Curve) -> tuple[float, float]:
-    """The values to show: those between which there are training rows. Zero may lie outside, as its code is fixed."""
-    density = curve.density
-    if density is None or density.edges is None or not density.counts.any():
-        return float(curve.x[0]), float(curve.x[-1])
-    held = np.flatnonzero(density.counts)
-    return float(density.edges[held[0]]), float(density.edges[held[-1] + 1])
 
 
 def _histogram(curve: Curve) -> tuple[Array, Array]:
@@ -224,7 +227,7 @@ def _histogram(curve: Curve) -> tuple[Array, Array]:
     assert density is not None
     assert density.edges is not None
     edges, counts = density.edges, density.counts
-    low, high = value_range(curve)
+    low, high = float(curve.x[0]), float(curve.x[-1])
     bins = np.linspace(low, high if high > low else low + 1.0, _BINS + 1)
     is_point = np.diff(edges) <= 0.0
     at_points = np.histogram(edges[:-1][is_point], bins, weights=counts[is_point])[0]

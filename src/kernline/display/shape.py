@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..shapes.names import FunctionKey, number_of
 from . import panels, style
-from .drawn_curve import drawn_curve
 from .model_parts import ModelParts, model_parts
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ class ShapeDisplay:
 
     A number's panel has a strip below it with the distribution of the training rows, and a marker at its right for
     missing values. With several classes a panel has a line for each; a heat map shows one class, which its title names.
+    If only one class is drawn, of two the second, the axes of effects name it.
 
     Attributes
     ----------
@@ -53,7 +54,7 @@ class ShapeDisplay:
     def from_estimator(
         cls,
         estimator: object,
-        features: int | str | Sequence[int | str] | None = None,
+        features: int | str | Sequence[FunctionKey] | None = None,
         *,
         top: int = 9,
         classes: Sequence[object] | None = None,
@@ -67,8 +68,8 @@ class ShapeDisplay:
         Parameters
         ----------
         estimator : AdditiveSVC, AdditiveSVR, one of their CV versions, or a pipeline that ends with one.
-        features : the features to draw, by number or name; pairs come after the features. By default the `top` most
-            important ones.
+        features : the features to draw, by number or name; pairs as ("a", "b"), or by their numbers, which come after
+            those of the features. By default the `top` most important ones.
         classes : the classes to draw; by default all, or the ten that vary most.
         centred : whether each curve is shifted to a mean of zero over the training rows, so that "above zero" means
             "more than average". A model without facts about its training rows is drawn as it is.
@@ -80,7 +81,7 @@ class ShapeDisplay:
         parts = model_parts(estimator, cls.__name__)
         functions = _functions(parts, features, top)
         centred = centred and parts.shapes.training is not None
-        curves = [drawn_curve(parts.shapes, k, centred=centred) for k in functions]
+        curves = [parts.shapes.curve(k, centred=centred).drawn() for k in functions]
         problems = _problems(parts, curves, classes)
         names = parts.problem_names
         display = cls(
@@ -125,7 +126,7 @@ class ShapeDisplay:
         return style.class_legend(self.axes_[0], handles, self.class_names, on_figure=on_figure)
 
 
-def _functions(parts: ModelParts, features: int | str | Sequence[int | str] | None, top: int) -> list[int]:
+def _functions(parts: ModelParts, features: int | str | Sequence[FunctionKey] | None, top: int) -> list[int]:
     if features is None:
         if top < 1:
             raise ValueError(f"ShapeDisplay: top must be at least 1; got {top}.")
@@ -133,7 +134,7 @@ def _functions(parts: ModelParts, features: int | str | Sequence[int | str] | No
     asked = [features] if isinstance(features, int | str | np.integer) else list(features)
     if not asked:
         raise ValueError("ShapeDisplay: features is empty. Pass names or numbers, or None for the most important ones.")
-    return [parts.shapes.number_of(feature) for feature in asked]
+    return [number_of(parts.shapes, feature, "ShapeDisplay") for feature in asked]
 
 
 def _problems(parts: ModelParts, curves: Sequence[Curve], classes: Sequence[object] | None) -> list[int]:

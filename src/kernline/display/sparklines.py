@@ -11,7 +11,6 @@ import numpy as np
 
 from ..array_types import Array
 from . import panels, style
-from .drawn_curve import drawn_curve
 
 if TYPE_CHECKING:
     from ..shapes import Curve, ShapeFunctions
@@ -34,7 +33,7 @@ def curves_html(shapes: ShapeFunctions) -> str:
     if shapes.training is None or not shapes.n_functions:
         return ""
     try:
-        curves = [drawn_curve(shapes, k, centred=True) for k in shapes.top(TOP)]
+        curves = [shapes.curve(k, centred=True).drawn() for k in shapes.top(TOP)]
     except ValueError:  # a term of another package, which does not list its values
         return ""
     problems = _problems(shapes, curves)
@@ -47,7 +46,8 @@ def curves_html(shapes: ShapeFunctions) -> str:
     n = shapes.n_functions
     title = f"The {len(curves)} most important of {n:,} features" if n > len(curves) else "Features"
     outcome = "prediction" if shapes.class_names is None else "score"
-    note = f"{title}: effect on the {outcome}, {style.number(low)} to {style.number(high)}, against the value. {legend}"
+    effect = html.escape(style.effect_on(outcome, names))
+    note = f"{title}: {effect}, {style.number(low)} to {style.number(high)}, against the value. {legend}"
     head = f'<div style="font:11px sans-serif">{note}</div>'
     body = f'<div style="{_STYLE}">{figures}</div>'
     return f'<div class="kernline-curves" style="flex:1 1 30em;min-width:0">{head}{body}</div>'
@@ -99,8 +99,7 @@ def _drawn(curve: Curve, problems: Sequence[int], low: float, high: float) -> It
         yield from _bars(curve.effect[panels.frequent_levels(curve)][:, problems], low, high)
     else:
         x, effect = _thinned(np.asarray(curve.x, dtype=np.float64), curve.effect[:, problems])
-        begin, end = panels.value_range(curve)
-        at = (x - begin) / ((end - begin) or 1.0) * _WIDTH  # what lies outside is cut off by the picture
+        at = (x - x[0]) / ((x[-1] - x[0]) or 1.0) * _WIDTH
         if x.size == 1:
             at, effect = np.array([0.0, _WIDTH]), np.repeat(effect, 2, axis=0)
         for k in range(len(problems)):
@@ -149,7 +148,7 @@ def _y(effect: Array, low: float, high: float) -> Array:
 def _range(curve: Curve) -> str:
     """What the horizontal axis covers."""
     if curve.kind == "number":
-        return " … ".join(style.number(end) for end in panels.value_range(curve))
+        return " … ".join(style.number(float(end)) for end in (curve.x[0], curve.x[-1]))
     if curve.kind == "pair":
         return "both together"
     n = len(curve.x)

@@ -166,6 +166,12 @@ def marker(k: int) -> str:
     return MARKERS[k % len(MARKERS)]
 
 
+def effect_on(outcome: str, class_names: Sequence[object]) -> str:
+    """The name of an axis of effects, with the class whose score it is if there is only one."""
+    of_class = f" of {shown(class_names[0], 16)}" if outcome == "score" and len(class_names) == 1 else ""
+    return f"effect on the {outcome}{of_class}"
+
+
 def diverging() -> Colormap:
     """Colours of effects, from strongly against over none, at the middle, to strongly for."""
     from matplotlib.colors import LinearSegmentedColormap
@@ -199,14 +205,12 @@ def _signed(text: str) -> str:
     return text.replace("-", "−")
 
 
-def name_ticks(
-    axis: Axis, names: Sequence[object] | Labels, width: int, fontsize: float, *, slanted: bool = False
-) -> None:
+def name_ticks(axis: Axis, names: Sequence[object] | Labels, width: int, fontsize: float, *, slant: int = 0) -> None:
     """One tick for each name, at 0, 1, …; a dollar sign in a name does not begin a formula."""
     axis.set_ticks(range(len(names)), labels=labels_of(names, width), parse_math=False, fontsize=fontsize)
-    if slanted:
+    if slant:
         for label in axis.get_ticklabels():
-            label.set(rotation=45, ha="right", rotation_mode="anchor")
+            label.set(rotation=slant, ha="right", va="center" if slant == 90 else "baseline", rotation_mode="anchor")
 
 
 def name_legend(legend: Legend, names: Sequence[object] | Labels, width: int = 22) -> None:

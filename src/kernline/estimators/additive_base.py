@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
 from .. import kernels, losses, tables, validation
-from ..array_types import Array, Floats, Matrix, MatrixLike
+from ..array_types import Array, Matrix, MatrixLike
 from ..class_signs import costs
 from ..encoding import SCALES, EncodedData, Scale, TermSpec
 from ..pair_functions import PairFunction
@@ -26,7 +26,7 @@ from ..table_input import TableRules
 from ..threads import thread_count
 from ..training import AdditiveRows, AdditiveSettings, Intercept, encode
 from .choices import JOINT_LOSSES, Asked, Choice, choose
-from .importances import importances, importances_of_counts, pair_spreads, training_facts
+from .importances import importances, importances_of_counts, training_facts
 from .joint_fit import Interactions, JointSettings, checked_interactions, is_none, solve_results
 from .joint_fit import fit as fit_jointly
 from .labelled import ALL_CLASSES
@@ -251,7 +251,7 @@ class AdditiveBase(Solved[Matrix | EncodedData]):
         results = solve_results(model)
         watch.end(results[0])
         progress.end(self.tol)
-        self._keep(data.in_units(results), rows, data.pairs_in_units(model.pairs), model.pair_shares)
+        self._keep(data.in_units(results), rows, data.pairs_in_units(model.pairs), model.pair_places)
         self._keep_as_one()
         self.feature_weights_ = model.column_weights
         self.C_ = model.C if by_evidence else choice.C
@@ -297,7 +297,7 @@ class AdditiveBase(Solved[Matrix | EncodedData]):
         results: Solutions,
         rows: AdditiveRows,
         pairs: tuple[PairFunction, ...] = (),
-        pair_shares: tuple[Floats, ...] = (),
+        pair_places: tuple[Array, ...] = (),
         former: TrainingFacts | None = None,
     ) -> None:
         """Keep the curves of the solutions; `former` are facts of rows that they have seen before these."""
@@ -306,9 +306,9 @@ class AdditiveBase(Solved[Matrix | EncodedData]):
         weights = results[0].curves if len(results) == 1 else np.concatenate([result.curves for result in results])
         names = getattr(self, "feature_names_in_", None)
         shapes = ShapeFunctions(rows.encoder, rows.pair.read, weights, self.intercept_, names, pairs)
-        facts, spread = training_facts(shapes, rows.data, pair_shares, former)
+        facts, spread = training_facts(shapes, rows, pair_places, former)
         self.shapes_ = shapes.with_history(facts)
-        self.feature_importances_ = importances(shapes, spread, pair_spreads(pairs, pair_shares))
+        self.feature_importances_ = importances(shapes, spread)
 
     def with_shapes(self, shapes: ShapeFunctions) -> Self:
         """Return a copy of the fitted estimator with these functions, such as ``shapes_.edit(...)`` returns.

@@ -11,16 +11,17 @@ import numpy as np
 from .. import validation
 from ..array_types import Array, Floats, Matrix
 from ..class_signs import costs
+from ..encoding import ColumnRange
 from ..joint_losses import Shifted
 from ..pair_functions import PairFunction
 from ..randomness import random_of, seed_from
 from ..shapes import ShapeFunctions
+from ..shapes.pair_statistics import places_of_rows
 from ..solvers import SolveResult
 from ..solvers.online import move, share_of_average
 from ..threads import run_tasks, thread_count
-from ..training import AdditiveRows, Intercept, encode
+from ..training import AdditiveRows, Intercept, encode, with_ranges
 from .choices import JOINT_LOSSES, Choice
-from .importances import places_of_rows
 from .joint_fit import JointSettings, fit, solve_results
 from .labelled import Labelled
 from .progress import FitProgress
@@ -64,8 +65,8 @@ def follow(model: AdditiveSVC, data: Labelled[Matrix], *, first: bool) -> None:
         for k, result in enumerate(results)
     ]
     former = None if first else model.shapes_.training
-    shares = places_of_rows(pairs, data.X) if former is None else former.pair_shares
-    model._keep(averages, rows, pairs, shares, former)
+    places = places_of_rows(pairs, data.X) if former is None else ()
+    model._keep(averages, rows, pairs, places, former)
     model.shapes_ = model.shapes_.with_history(model.shapes_.training, edits)
     if together:
         model._keep_as_one()
@@ -169,7 +170,8 @@ def _rows(model: AdditiveSVC, data: Labelled[Matrix], choice: Choice, seed: int,
         return encode(data.X, settings, data.weight, names)
     encoder = model.shapes_.encoder
     codes = encoder.transform(data.X, n_threads=settings.n_threads)
-    return encode(codes, replace(settings, gamma=model.gamma_), data.weight, names)
+    rows = encode(codes, replace(settings, gamma=model.gamma_), data.weight, names)
+    return with_ranges(rows, ColumnRange.of(data.X, settings.n_threads), data.X)
 
 
 def _start(model: AdditiveSVC, rows: AdditiveRows, n_problems: int, *, first: bool) -> tuple[LastStep, int]:

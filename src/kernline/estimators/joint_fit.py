@@ -23,6 +23,7 @@ from ..solvers.pair_selection import best_pairs
 from ..threads import one_blas_thread
 from ..training import AdditiveRows
 from ..validation import Names
+from .importances import sampled_rows
 from .progress import ProblemProgress
 
 # Rounds of evidence, and the weight of a pair before them: a table has more unknowns than a curve.
@@ -59,7 +60,7 @@ class JointModel:
     weights: Floats
     intercepts: Array
     pairs: tuple[PairFunction, ...]
-    pair_shares: tuple[Floats, ...]  # the share of the training rows at each two places of each pair
+    pair_places: tuple[Array, ...]  # of a sample of the training rows on the axes of each pair, (n_rows, 2)
     column_weights: Array  # v of each input column, 1 without evidence
     result: SmoothResult
     n_iter: int
@@ -250,7 +251,7 @@ def _model(
 ) -> JointModel:
     basis, n_problems = problem.basis, result.theta.shape[1]
     W = np.array(weights_in(basis.weights(result.theta), (n_problems, rows.data.n_columns, rows.pair.width)))
-    intercepts, tables, shares = result.intercepts.copy(), [], []
+    intercepts, tables, places = result.intercepts.copy(), [], []
     if basis.pairs is not None:
         theta = result.theta[basis.n_row_unknowns :]
         for (a, b), table in zip(basis.pairs.axes, basis.pairs.tables(theta), strict=True):
@@ -262,12 +263,12 @@ def _model(
             intercepts += split.constant
             axes = sides[0].axis, sides[1].axis
             tables.append(PairFunction((sides[0].column, sides[1].column), axes, split.values))
-            shares.append((weight / (weight.sum() or 1.0)).astype(np.float32))
+            places.append(_sampled_places(basis.pairs, a, b))
     return JointModel(
         W,
         intercepts,
         tuple(tables),
-        tuple(shares),
+        tuple(places),
         _column_weights(rows, problem),
         result,
         n_iter,
@@ -287,6 +288,15 @@ def _joint_share(pairs: PairBasis, a: int, b: int, cost: Array) -> Array:
     cell = places[0][known] * sizes[1] + places[1][known]
     share = np.bincount(cell, cost[known], sizes[0] * sizes[1])
     return share.reshape(sizes).astype(np.float64)
+
+
+def _sampled_places(pairs: PairBasis, a: int, b: int) -> Array:
+    """The places of a sample of the rows on two axes; the last one is for all else."""
+    found = []
+    for axis in (a, b):
+        codes = pairs.codes[sampled_rows(len(pairs.codes)), axis]
+        found.append(np.where(codes == NO_PLACE, pairs.n_points[axis], codes / pairs.steps[axis]))
+    return np.column_stack(found)
 
 
 def _add_effect(W: Floats, rows: AdditiveRows, side: PairColumn, effect: Array) -> None:

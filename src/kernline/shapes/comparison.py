@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from ..array_types import Array, Indices, Labels
 from .curves import Curve
+from .names import FunctionKey, number_of
 
 if TYPE_CHECKING:
     import pandas as pd  # type: ignore[import-untyped]
@@ -16,10 +17,16 @@ if TYPE_CHECKING:
     from .functions import ShapeFunctions
 
 
-def frame_of(shapes: ShapeFunctions, functions: Iterable[int | str] | None, *, centred: bool) -> pd.DataFrame:
+class HasShapes(Protocol):
+    """A fitted additive model."""
+
+    shapes_: ShapeFunctions
+
+
+def frame_of(shapes: ShapeFunctions, functions: Iterable[FunctionKey] | None, *, centred: bool) -> pd.DataFrame:
     """The curves as a table: feature, class, value, value2 (of pairs), effect and density, one line per point."""
     pd = _pandas("frame")
-    numbers = range(shapes.n_functions) if functions is None else [shapes.number_of(k) for k in functions]
+    numbers = range(shapes.n_functions) if functions is None else [number_of(shapes, k, "frame") for k in functions]
     curves = [shapes.curve(k, centred=centred) for k in numbers]
     columns: dict[str, list[object]] = {
         name: [] for name in ("feature", "class", "value", "value2", "effect", "density")
@@ -66,14 +73,15 @@ def density_at(curve: Curve) -> Array:
     return np.bincount(nearest, density.counts, x.size) / max(1, density.n_rows)
 
 
-def compare(a: ShapeFunctions, b: ShapeFunctions) -> pd.DataFrame:
+def compare(a: ShapeFunctions | HasShapes, b: ShapeFunctions | HasShapes) -> pd.DataFrame:
     """How the functions of two models of the same columns differ, one line per function and class.
 
     `largest` is the largest difference of the curves, `mean` the mean one, weighted by the training rows of `a` if it
     has kept them. Both are of centred curves, if both models know the means, so that constants do not count. Functions
-    that only one model has are compared with zero.
+    that only one model has are compared with zero. Either model may be a fitted estimator or its `shapes_`.
     """
     pd = _pandas("compare")
+    a, b = _shapes_of(a), _shapes_of(b)
     if a.n_features != b.n_features or a.n_problems != b.n_problems:
         raise ValueError(
             f"compare: the models must have the same columns and classes; got {a.n_features} features with "
@@ -86,6 +94,17 @@ def compare(a: ShapeFunctions, b: ShapeFunctions) -> pd.DataFrame:
             for column, value in zip(columns.values(), (name, label, largest[p], mean[p]), strict=True):
                 column.append(value)
     return pd.DataFrame(columns).sort_values("largest", ascending=False, kind="stable", ignore_index=True)
+
+
+def _shapes_of(model: ShapeFunctions | HasShapes) -> ShapeFunctions:
+    """The functions of a model, or these themselves."""
+    found = getattr(model, "shapes_", model)
+    if not hasattr(found, "functions"):
+        raise TypeError(
+            f"compare: expected a fitted additive model, or its shapes_; got {type(model).__name__}. Fit it first, or "
+            "pass the last step of a pipeline."
+        )
+    return found  # type: ignore[return-value]
 
 
 def _differences(a: ShapeFunctions, b: ShapeFunctions, *, centred: bool) -> Iterator[tuple[str, Array, Array]]:
@@ -118,6 +137,9 @@ def _apart(a: Curve, b: Curve) -> tuple[Array, Array]:
         share = _at_levels(a, density_at(a)[:, None], levels)[:, 0]
     else:
         x = np.union1d(np.asarray(a.x, dtype=np.float64), np.asarray(b.x, dtype=np.float64))
+        low, high = (choose(a.x[end], b.x[end]) for choose, end in ((max, 0), (min, -1)))
+        shared = (x >= low) & (x <= high)
+        x = x[shared] if shared.any() else x
         values = [_at(curve, x) for curve in (a, b)]
         share = np.interp(x, np.asarray(a.x, dtype=np.float64), density_at(a))
     weight = np.ones_like(share) if np.isnan(share).any() or not share.any() else share

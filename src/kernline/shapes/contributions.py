@@ -21,13 +21,17 @@ from ..caching import cached_property
 from ..encoding import EncodedData
 from ..encoding.terms import column_values
 from ..native import native_table
+from .names import check_number
 from .training_facts import functions_of_columns
 
 if TYPE_CHECKING:
     from .functions import ShapeFunctions
 
 
-@dataclass(frozen=True, eq=False)
+_NAMES_SHOWN = 5  # in a summary
+
+
+@dataclass(frozen=True, eq=False, repr=False)
 class Contributions:
     """What each function adds to the scores of some rows; with the `intercepts`, they sum to the scores.
 
@@ -44,6 +48,12 @@ class Contributions:
     of_pairs: Floats
     offsets: Array | None
     is_sparse: bool
+
+    def __repr__(self) -> str:
+        shown = ", ".join(self.names[:_NAMES_SHOWN]) + (", …" if len(self.names) > _NAMES_SHOWN else "")
+        scores = "1 score" if self.n_problems == 1 else f"{self.n_problems} scores"
+        centred = "" if self.offsets is None else ", centred"
+        return f"Contributions({self.n_rows} rows × {len(self.names)} functions, {scores} each{centred}: {shown})"
 
     @property
     def n_rows(self) -> int:
@@ -109,6 +119,7 @@ class Contributions:
 
     def top(self, i: int, k: int = 10, problem: int = 0) -> list[int]:
         """The functions that move one score of row i most, in the order of their contributions' magnitude."""
+        check_number(k, "top")
         size = np.abs(self.row(i, problem))
         return [int(j) for j in np.argsort(-size, kind="stable")[:k] if size[j] > 0.0]
 

@@ -45,10 +45,11 @@ class Curve:
 
     - "number": `x` are values that increase, `effect` is (n_points, n_problems). Between points, the curve is straight.
     - "category": `x` are the names of levels, with "missing" if gaps have a weight.
-    - "pair": `x` and `y` are values or names, `effect` is (n_x, n_y, n_problems). "other" are levels without a place
-      of their own, and gaps.
+    - "pair": `x` and `y` are values or names, `effect` is (n_x, n_y, n_problems). The last place of a category is
+      "other" for levels without a place of their own, "missing", or "other or missing".
 
-    `missing_effect` is that of a gap in a number, (n_problems,), None if gaps have no weight of their own.
+    `missing_effect` is that of a gap in a number, (n_problems,), None if gaps have no weight of their own. `is_boolean`
+    is whether a number has only the values 0 and 1 in the training rows: `x` are these two, and so are the counts.
     """
 
     kind: Literal["number", "category", "pair"]
@@ -58,6 +59,19 @@ class Curve:
     y: Array | Labels | None = None
     density: Density | None = None
     missing_effect: Array | None = None
+    is_boolean: bool = False
+
+    def drawn(self) -> Curve:
+        """The curve as it is drawn: that of a boolean is a category with the levels 0, 1 and perhaps missing."""
+        if not self.is_boolean:
+            return self
+        names, effect, density = [f"{value:g}" for value in self.x.tolist()], self.effect, self.density
+        if self.missing_effect is not None:
+            names.append(MISSING)
+            effect = np.concatenate([effect, self.missing_effect[None]])
+            if density is not None:
+                density = replace(density, counts=np.append(density.counts, density.missing), missing=0)
+        return Curve("category", self.name, np.array(names, dtype=object), effect, None, density)
 
 
 def curve_of(shapes: ShapeFunctions, k: int, n_points: int | None) -> Curve:
@@ -73,13 +87,21 @@ def curve_of(shapes: ShapeFunctions, k: int, n_points: int | None) -> Curve:
 
 def _number(shapes: ShapeFunctions, number: NumberTerm, n_points: int | None) -> Curve:
     j = number.column
-    x, effect = _points(shapes, number)
-    if n_points is not None and x.size > 1:
+    x, effect = _within(*_points(shapes, number), _limits(shapes, j))
+    is_boolean = _is_boolean(shapes, j) and bool(np.allclose(x[[0, -1]], [0.0, 1.0]))  # not a constant
+    if is_boolean:
+        x = np.array([0.0, 1.0])
+        effect = shapes.number_curve(j, x)
+    elif n_points is not None and x.size > 1:
         x = np.linspace(x[0], x[-1], n_points)
         effect = shapes.number_curve(j, x)
     missing = _term_of(shapes, j, "missing")
     missing_effect = None if missing is None else shapes.term_scores(missing)[0]
-    return Curve("number", shapes.name_of(j), x, effect, None, _density(shapes, number, missing), missing_effect)
+    density = _density(shapes, number, missing)
+    if is_boolean and density is not None:
+        ones = density.counts[-1]
+        density = replace(density, counts=np.array([density.counts.sum() - ones, ones]), edges=None)
+    return Curve("number", shapes.name_of(j), x, effect, None, density, missing_effect, is_boolean)
 
 
 def _points(shapes: ShapeFunctions, number: NumberTerm) -> tuple[Array, Array]:
@@ -101,6 +123,27 @@ def _points(shapes: ShapeFunctions, number: NumberTerm) -> tuple[Array, Array]:
     x, first = np.unique(number.values_at(u), return_index=True)
     effect = np.column_stack([np.interp(u[first], units, column) for column in at_codes.T])
     return x, effect
+
+
+def _limits(shapes: ShapeFunctions, j: int) -> tuple[float, float]:
+    """The least and the largest training value of a feature, as far as they are known."""
+    if shapes.training is None or not shapes.training.limits.size:
+        return -np.inf, np.inf
+    low, high = shapes.training.limits[j].tolist()
+    return low, high
+
+
+def _is_boolean(shapes: ShapeFunctions, j: int) -> bool:
+    return shapes.training is not None and bool(shapes.training.booleans[j : j + 1].any())
+
+
+def _within(x: Array, effect: Array, limits: tuple[float, float]) -> tuple[Array, Array]:
+    """The part of a curve between limits. Its first point may be zero, even if no row is near, as code 0 is zero."""
+    low, high = np.clip(limits, x[0], x[-1]).tolist()
+    if (low, high) == (x[0], x[-1]):
+        return x, effect
+    kept = np.unique(np.concatenate([[low], x[(x > low) & (x < high)], [high]]))
+    return kept, np.column_stack([np.interp(kept, x, column) for column in effect.T])
 
 
 def _steps(number: NumberTerm, thresholds: Array, at_codes: Array) -> tuple[Array, Array]:
@@ -135,7 +178,7 @@ def _density(shapes: ShapeFunctions, number: NumberTerm, missing: int | None) ->
         return None
     encoder, cells, j = shapes.encoder, shapes.training.cells, number.column
     low, high = range_of_u(shapes, j)
-    edges = number.values_at(np.linspace(low, high, BINS + 1))
+    edges = np.clip(number.values_at(np.linspace(low, high, BINS + 1)), *_limits(shapes, j))
     if edges.size == 1:
         edges = np.append(edges, edges)
     here = slice(cells.start[j], cells.start[j + 1])
@@ -212,7 +255,9 @@ def _pair(shapes: ShapeFunctions, k: int, n_points: int | None) -> Curve:
     density = None
     if shapes.training is not None:
         number = k - len(shapes.encoder.functions)
-        share = shapes.training.pair_shares[number].astype(np.float64)
+        # A missing number has no point on its axis.
+        known = tuple(slice(axis.size) if axis.is_number else slice(None) for axis in pair.axes)
+        share = shapes.training.pair_shares[number][known].astype(np.float64)
         density = Density(share, None, 0, shapes.training.cells.n_rows)
     return Curve("pair", shapes.name_of(k), x, effect, y, density)
 
@@ -220,15 +265,26 @@ def _pair(shapes: ShapeFunctions, k: int, n_points: int | None) -> Curve:
 def _side(shapes: ShapeFunctions, j: int, axis: PairAxis, n_points: int | None) -> tuple[Array | Labels, Array]:
     """The values or names along an axis of a pair, and their bilinear weights at its places."""
     if axis.is_number:
-        x: Array | Labels = axis.points
+        low, high = np.clip(_limits(shapes, j), axis.points[0], axis.points[-1]).tolist()
+        inside = axis.points[(axis.points > low) & (axis.points < high)]
+        x: Array | Labels = np.unique(np.concatenate([[low], inside, [high]]))
         if n_points is not None:
-            x = np.linspace(axis.points[0], axis.points[-1], n_points)
+            x = np.linspace(low, high, n_points)
         places = axis.places_of(np.asarray(x, dtype=np.float64))
     else:
-        x = np.array([*level_labels(shapes, j, axis.points), OTHER], dtype=object)
+        x = np.array([*level_labels(shapes, j, axis.points), _last_place(shapes, j, axis)], dtype=object)
         places = np.append(axis.places, float(axis.size))
     nodes = np.arange(axis.size + 1)
     return x, np.maximum(0.0, 1.0 - np.abs(places[:, None] - nodes))
+
+
+def _last_place(shapes: ShapeFunctions, j: int, axis: PairAxis) -> str:
+    """What the last place of a category stands for in the training rows."""
+    if _term_of(shapes, j, "missing") is None:
+        return OTHER
+    levels = _term_of(shapes, j, "category")
+    has_others = levels is None or shapes.encoder.terms[levels].n_columns > axis.points.size
+    return f"{OTHER} or {MISSING}" if has_others else MISSING
 
 
 def shifted(curve: Curve, offset: Array) -> Curve:

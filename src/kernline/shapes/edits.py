@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from numbers import Real
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import numpy as np
@@ -50,8 +51,14 @@ class Change:
             raise ValueError(f"edit: smooth must be a share of the range, in (0, 1]; got {self.smooth!r:.50}.")
         if self.monotone not in (None, "increasing", "decreasing"):
             raise ValueError(f"edit: monotone must be 'increasing' or 'decreasing'; got {self.monotone!r:.50}.")
-        if self.clip is not None and (len(self.clip) != 2 or self._ends[0] > self._ends[1]):
+        if self.clip is not None and not self._has_ends():
             raise ValueError(f"edit: clip must be (low, high), with None for no limit; got {self.clip!r:.50}.")
+
+    def _has_ends(self) -> bool:
+        """Whether clip is two numbers in order, or None."""
+        if not isinstance(self.clip, tuple | list) or len(self.clip) != 2:
+            return False
+        return all(end is None or isinstance(end, Real) for end in self.clip) and self._ends[0] <= self._ends[1]
 
     @property
     def _ends(self) -> tuple[float, float]:
@@ -216,8 +223,11 @@ def _replaced_curve(x: Array, given: Replacement, n: int) -> Array:
 
 
 def _finite(values: Array, shape: tuple[int, ...]) -> Array:
-    if values.shape != shape or not np.isfinite(values).all():
-        raise ValueError(f"edit: replace must give finite numbers of shape {shape}; got shape {values.shape}.")
+    if values.shape != shape:
+        raise ValueError(f"edit: replace must give numbers of shape {shape}; got shape {values.shape}.")
+    if not np.isfinite(values).all():
+        bad = int(np.flatnonzero(~np.isfinite(values))[0])
+        raise ValueError(f"edit: replace must give finite numbers; got {values.flat[bad]:g} at place {bad}.")
     return np.array(values)
 
 

@@ -21,11 +21,11 @@ from ..sources import row_blocks, sources, with_own_indices
 from ..table_input import new_matrix
 from ..tables import Table
 from .checked_rows import checked_rows
-from .comparison import compare, frame_of
+from .comparison import HasShapes, compare, frame_of
 from .contributions import Contributions, explain
 from .curves import Curve, curve_of, shifted
 from .edits import Change, Direction, Ends, Replacement, edited
-from .names import check_column, number_of
+from .names import FunctionKey, check_column, check_number, number_of
 from .training_facts import TrainingFacts
 
 if TYPE_CHECKING:
@@ -159,8 +159,8 @@ class ShapeFunctions:
             return [str(name) for name in self.class_names.tolist()]
         return ["prediction"] if self.n_problems == 1 else [f"prediction {p}" for p in range(self.n_problems)]
 
-    def number_of(self, feature: int | str) -> int:
-        """The number of a function, which is given by its name or number."""
+    def number_of(self, feature: FunctionKey) -> int:
+        """The number of a function, which is given by its name or number; of a pair, also by two of these."""
         return number_of(self, feature, "number_of")
 
     @property
@@ -214,7 +214,7 @@ class ShapeFunctions:
             out[rows] = decision(data, self.table, slots, intercepts, n_threads)
         return out
 
-    def evaluate(self, feature: int | str, values: ArrayLike) -> Array:
+    def evaluate(self, feature: FunctionKey, values: ArrayLike) -> Array:
         """f_j at `values` for one feature, by its number from 0 or its name: (n_values, n_problems).
 
         Values of a column of text are the names of levels. From n_features on, a pair of features has the number;
@@ -291,7 +291,7 @@ class ShapeFunctions:
         weights = self.weights[:, self.encoder.term_start[number] + column].astype(np.float64)
         return np.einsum("nk,pnk->np", self.table.vectors(cells), weights)
 
-    def curve(self, k: int | str, *, centred: bool = False, n_points: int | None = None) -> Curve:
+    def curve(self, k: FunctionKey, *, centred: bool = False, n_points: int | None = None) -> Curve:
         """One function as arrays: the points between which it is straight, or `n_points` evenly spaced ones.
 
         With `centred`, its mean over the training rows is subtracted.
@@ -301,14 +301,14 @@ class ShapeFunctions:
         curve = curve_of(shapes, number, n_points)
         return curve if shapes.offsets is None else shifted(curve, shapes.offsets[number])
 
-    def frame(self, functions: Iterable[int | str] | None = None, *, centred: bool = False) -> pd.DataFrame:
+    def frame(self, functions: Iterable[FunctionKey] | None = None, *, centred: bool = False) -> pd.DataFrame:
         """The curves as a data frame of pandas: feature, class, value, (value2 of pairs), effect and density.
 
         `density` is the share of the training rows nearest to the point. `functions` are numbers or names; None: all.
         """
         return frame_of(self, functions, centred=centred)
 
-    def compare(self, other: ShapeFunctions) -> pd.DataFrame:
+    def compare(self, other: ShapeFunctions | HasShapes) -> pd.DataFrame:
         """How the functions differ from those of another model of the same columns: see `kernline.shapes.compare`."""
         return compare(self, other)
 
@@ -323,7 +323,7 @@ class ShapeFunctions:
 
     def edit(
         self,
-        k: int | str,
+        k: FunctionKey,
         *,
         smooth: float | None = None,
         clip: Ends | None = None,
@@ -337,7 +337,7 @@ class ShapeFunctions:
 
         Parameters
         ----------
-        k : number or name of the function.
+        k : number or name of the function, or a pair of features.
         smooth : a share of the range of the values (of their ranks for scale="rank"): waves shorter than that vanish.
             Points with many training rows move less.
         clip : (low, high), either of them None for no limit.
@@ -361,6 +361,7 @@ class ShapeFunctions:
 
     def top(self, k: int = 10, problem: int | None = None) -> list[int]:
         """The numbers of the k most important functions, for one problem or all of them."""
+        check_number(k, "top")
         importance = self._facts("top").importance
         total = importance.sum(axis=1, dtype=np.float64) if problem is None else importance[:, problem]
         return np.argsort(-total, kind="stable")[:k].tolist()

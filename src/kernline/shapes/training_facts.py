@@ -16,8 +16,8 @@ from numpy.typing import DTypeLike, NDArray
 
 from ..array_types import Array, Floats, Indices
 from ..encoding import EncodedData, Encoder
-from ..pair_functions import PairFunction
 from ..tables import ValueTable
+from .pair_statistics import PairStatistics
 
 if TYPE_CHECKING:
     from .functions import ShapeFunctions
@@ -138,7 +138,10 @@ class TrainingFacts:
     """What is kept of the training rows. All arrays of numbers are (n_functions, n_problems).
 
     `importance` is the mean of |f − mean f| over the sample of the rows, `low` and `high` the range of f, `mean` its
-    mean. `cells` counts where the rows lie, and `pair_shares` the share of the rows at each two places of a pair.
+    mean. `cells` counts where the rows lie, and `pair_shares` the share of the rows at each two places of a pair,
+    "all else" included. `limits` are the least and the largest value of each feature, (n_features, 2), if the rows
+    were dense and values are clipped, so that curves need not begin at zero; otherwise (0, 2). `booleans` says
+    which features have only the values 0 and 1, (n_features,); it is empty if the rows were sparse.
     """
 
     n_rows: int
@@ -148,6 +151,8 @@ class TrainingFacts:
     mean: Floats
     cells: CellCounts
     pair_shares: tuple[Floats, ...] = ()
+    limits: Array = field(default_factory=lambda: np.zeros((0, 2)))
+    booleans: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
 
     @classmethod
     def of_counts(
@@ -155,14 +160,16 @@ class TrainingFacts:
     ) -> TrainingFacts:
         """The facts as far as counts of cells show them."""
         statistics = Statistics.of(shapes, counts.cells(shapes.encoder), counts.n_rows)
-        return statistics.facts(shapes, n_rows, counts, pair_shares)
+        of_pairs = [PairStatistics.of_shares(*both) for both in zip(shapes.pairs, pair_shares, strict=True)]
+        return statistics.facts(n_rows, counts, of_pairs, pair_shares)
 
     @property
     def nbytes(self) -> int:
         """Bytes of all arrays."""
         cells = (self.cells.start, self.cells.marks, self.cells.counts, self.cells.ranges)
         curves = (self.importance, self.low, self.high, self.mean, *self.pair_shares)
-        return sum(array.nbytes for array in cells) + sum(array.nbytes for array in curves)
+        ranges = self.limits.nbytes + self.booleans.nbytes
+        return ranges + sum(array.nbytes for array in cells) + sum(array.nbytes for array in curves)
 
     def check(self, shapes: ShapeFunctions) -> None:
         """Raise ValueError unless the facts are those that a file of these functions has: files can hold anything."""
@@ -172,10 +179,16 @@ class TrainingFacts:
         for name in ("importance", "low", "high", "mean"):
             _check_array(getattr(self, name), name, np.float32, expected)
         self.cells.check(shapes.encoder)
+        has_limits = bool(shapes.encoder.clips) and np.size(self.limits) > 0
+        _check_array(self.limits, "limits", np.float64, (shapes.n_features if has_limits else 0, 2))
+        if (self.limits[:, 0] > self.limits[:, 1]).any():
+            raise ValueError("the least value of a feature must not be above the largest one.")
+        n_booleans = shapes.n_features if np.size(self.booleans) > 0 else 0
+        _check_array(self.booleans, "booleans", np.bool_, (n_booleans,))
         if not isinstance(self.pair_shares, tuple) or len(self.pair_shares) != len(shapes.pairs):
             raise ValueError("training facts must have shares for each pair.")
         for share, pair in zip(self.pair_shares, shapes.pairs, strict=True):
-            _check_array(share, "pair_shares", np.float32, tuple(axis.size for axis in pair.axes))
+            _check_array(share, "pair_shares", np.float32, pair.values.shape[:2])
             if (share < 0.0).any():
                 raise ValueError("the shares of rows must not be negative.")
 
@@ -192,14 +205,29 @@ class TrainingFacts:
             return self
         return TrainingFacts.of_counts(shapes, self.n_rows, self.cells, self.pair_shares)
 
-    def changed(self, shapes: ShapeFunctions, function: int) -> TrainingFacts:
-        """The facts after a change of one function, as far as the counts show them."""
-        found = TrainingFacts.of_counts(shapes, self.n_rows, self.cells, self.pair_shares)
+    def with_functions_of(self, other: TrainingFacts, chosen: int | slice) -> TrainingFacts:
+        """The facts, with those of some functions from other ones."""
         arrays = {}
         for name in ("importance", "low", "high", "mean"):
             arrays[name] = getattr(self, name).copy()
-            arrays[name][function] = getattr(found, name)[function]
+            arrays[name][chosen] = getattr(other, name)[chosen]
         return replace(self, **arrays)
+
+    def with_ranges(self, limits: Array, booleans: NDArray[np.bool_]) -> TrainingFacts:
+        """The facts with the limits of further rows; none if they are not known of some."""
+        if not self.limits.size or not limits.size:
+            joined = np.zeros((0, 2))
+        else:
+            joined = np.column_stack(
+                [np.minimum(self.limits[:, 0], limits[:, 0]), np.maximum(self.limits[:, 1], limits[:, 1])]
+            )
+        both = self.booleans & booleans if self.booleans.size == booleans.size else np.zeros(0, dtype=np.bool_)
+        return replace(self, limits=joined, booleans=both)
+
+    def changed(self, shapes: ShapeFunctions, function: int) -> TrainingFacts:
+        """The facts after a change of one function, as far as the counts show them."""
+        found = TrainingFacts.of_counts(shapes, self.n_rows, self.cells, self.pair_shares)
+        return self.with_functions_of(found, function)
 
 
 @dataclass(frozen=True)
@@ -261,13 +289,12 @@ class Statistics:
         return self.deviation.mean(axis=0, dtype=np.float64)
 
     def facts(
-        self, shapes: ShapeFunctions, n_rows: int, counts: CellCounts, pair_shares: tuple[Floats, ...]
+        self, n_rows: int, counts: CellCounts, of_pairs: list[PairStatistics], pair_shares: tuple[Floats, ...]
     ) -> TrainingFacts:
-        """The facts of a model of these curves, with those of its pairs."""
-        pairs = [_pair_statistics(pair, share) for pair, share in zip(shapes.pairs, pair_shares, strict=True)]
+        """The facts of a model of these curves and pairs."""
         curves = (self.distance, self.low, self.high, self.mean)
         distance, low, high, mean = (
-            np.concatenate([curve.T, *(pair[k][None] for pair in pairs)]).astype(np.float32)
+            np.concatenate([curve.T, *(pair[k][None] for pair in of_pairs)]).astype(np.float32)
             for k, curve in enumerate(curves)
         )
         return TrainingFacts(n_rows, distance, low, high, mean, counts, pair_shares)
@@ -316,15 +343,6 @@ def functions_of_columns(encoder: Encoder) -> Indices:
     widths = [term.n_columns for term in encoder.terms]
     of_terms = np.repeat([numbers[term.columns] for term in encoder.terms], widths).astype(np.int64)
     return np.append(np.arange(encoder.n_features), of_terms)
-
-
-def _pair_statistics(pair: PairFunction, share: Floats) -> tuple[Array, Array, Array, Array]:
-    """Mean distance from the mean, least and largest value, and mean of a pair, each (n_problems,)."""
-    values, weight = pair.values[: share.shape[0], : share.shape[1]], share.astype(np.float64)
-    mean = np.einsum("ij,ijp->p", weight, values)
-    distance = np.einsum("ij,ijp->p", weight, np.abs(values - mean))
-    seen = values[weight > 0.0] if (weight > 0.0).any() else np.zeros((1, values.shape[2]))
-    return distance, seen.min(axis=0), seen.max(axis=0), mean
 
 
 def _single_words(words: NDArray[np.uint64], n_columns: int) -> EncodedData:
