@@ -207,6 +207,9 @@ def test_top_functions():
     assert shapes.top(5) == np.argsort(-total, kind="stable")[:5].tolist()
     assert shapes.top(1, problem=3) == [int(shapes.importance()[:, 3].argmax())]
     assert len(shapes.top(1000)) == 64
+    for call in (lambda: shapes.top(-1), lambda: shapes.explain(X[:1]).top(0, -1)):
+        with pytest.raises(ValueError, match="top: k must be at least 0; got -1"):
+            call()
 
 
 def test_rows_that_repeat_in_a_fixed_distance():
@@ -245,6 +248,3 @@ def test_batches_after_an_edit(approximation):
         return
     edited.partial_fit(X, X[:, 0] > 0.5)
     assert len(edited.shapes_.edits) == 1
-    for call in (lambda: shapes.top(-1), lambda: shapes.explain(X[:1]).top(0, -1)):
-        with pytest.raises(ValueError, match="top: k must be at least 0; got -1"):
-            call()
