@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,7 +18,7 @@ from sklearn.utils.validation import assert_all_finite, validate_data
 
 from .array_types import Array, Indices, Labels, Matrix, MatrixLike, is_sparse
 from .encoding import ColumnRange, Columns, EncodedData, Encoder, TermSpec
-from .encoding.columns import read_training
+from .encoding.columns import naming_text, read_training
 from .encoding.frames import check_is_table, is_missing
 from .encoding.terms import replaced_columns
 from .gram import canonical_csr
@@ -294,7 +294,7 @@ def _finite_range(X: Matrix, n_threads: int, names: Names) -> tuple[float, float
 
 def validated(estimator: BaseEstimator, X: MatrixLike, **options: object) -> Matrix:
     """X checked by scikit-learn's `validate_data`: CSR or an array, in the form the core takes."""
-    return canonical(validate_data(estimator, _own_rows(estimator, X), **_OPTIONS | options))
+    return canonical(_checked(estimator, X, **options))
 
 
 def validated_with_labels(
@@ -302,7 +302,7 @@ def validated_with_labels(
 ) -> tuple[Matrix, Labels]:
     """As `validated`, with class labels y."""
     _check_labels_present(y)
-    rows, labels = validate_data(estimator, _own_rows(estimator, X), y, **_OPTIONS | options)
+    rows, labels = _checked(estimator, X, y, **options)
     check_label_type(labels)
     return canonical(rows), labels
 
@@ -331,7 +331,7 @@ def validated_with_numbers(
     estimator: BaseEstimator, X: MatrixLike, y: ArrayLike | None, **options: object
 ) -> tuple[Matrix, Array]:
     """As `validated`, with numbers y, for regression."""
-    rows, numbers = validate_data(estimator, _own_rows(estimator, X), y, multi_output=True, **_OPTIONS | options)
+    rows, numbers = _checked(estimator, X, y, multi_output=True, **options)
     return canonical(rows), check_numbers(estimator, numbers)
 
 
@@ -339,7 +339,7 @@ def _with_indicator(
     estimator: BaseEstimator, X: MatrixLike, y: ArrayLike | None, **options: object
 ) -> tuple[Matrix, Labels]:
     """As `validated`, with labels y as a matrix of zeros and ones."""
-    rows, labels = validate_data(estimator, _own_rows(estimator, X), y, multi_output=True, **_OPTIONS | options)
+    rows, labels = _checked(estimator, X, y, multi_output=True, **options)
     kind = type_of_target(labels, input_name="y")
     if kind != "multilabel-indicator":
         raise ValueError(
@@ -365,6 +365,12 @@ def check_numbers(estimator: BaseEstimator, y: ArrayLike) -> Array:
     if numbers.ndim == 2 and numbers.shape[1] != 1:
         return numbers
     return column_or_1d(numbers, warn=True)
+
+
+def _checked(estimator: BaseEstimator, X: MatrixLike, *y: ArrayLike | None, **options: object) -> Any:
+    rows = _own_rows(estimator, X)
+    with naming_text(rows):
+        return validate_data(estimator, rows, *y, **_OPTIONS | options)
 
 
 def _own_rows(estimator: BaseEstimator, X: MatrixLike) -> MatrixLike:

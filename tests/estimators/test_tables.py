@@ -438,3 +438,20 @@ def test_a_class_of_weight_zero_is_refused(estimator):
     X, y = np.random.default_rng(0).random((90, 3)), np.arange(90) % 3
     with pytest.raises(ValueError, match="every sample of class 2 has weight zero"):
         clone(estimator).fit(X, y, sample_weight=(y < 2).astype(float))
+
+
+@pytest.mark.parametrize("estimator", [NystromSVC(), BudgetedSVC()])
+def test_estimators_of_numbers_name_the_column_of_text(estimator):
+    frame = pd.DataFrame({"a": ["1", "2"] * 10, "b": ["1", "x"] * 10})
+    for X, name in ((frame, "'b'"), (frame.to_numpy(dtype=object), "1")):
+        with pytest.raises(ValueError, match=f"Column {name} holds text, which this estimator does not take"):
+            estimator.fit(X, [0, 1] * 10)
+    estimator.fit(frame[["a"]], [0, 1] * 10)  # numbers written as text
+
+
+@pytest.mark.parametrize("estimator", [AdditiveSVC(), NystromSVC()])
+@pytest.mark.parametrize("value", [1.0, "x"])
+def test_two_columns_of_one_name(estimator, value):
+    frame = pd.DataFrame([[1.0, 2.0, value]] * 20, columns=["a", "b", "a"])
+    with pytest.raises(ValueError, match="X has 2 columns called 'a'"):
+        estimator.fit(frame, [0, 1] * 10)

@@ -7,7 +7,8 @@ the training data had none, if the column is a category.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -16,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from ..array_types import Array, Labels, Numbers, is_sparse
 from .frames import INEXACT, Coded, Column, as_table, column_at, number_of, text_of
-from .level_table import LevelTable
+from .level_table import LevelTable, text_refused
 
 # What NaN counts as in a number that was never missing in training.
 Gaps = Literal["error", "zero", "middle"]
@@ -131,6 +132,23 @@ def naming(table: Any) -> Callable[[int], str]:
     """How messages name the columns of a table: by name, or by number if they have none."""
     names = getattr(table, "column_names", getattr(table, "columns", None))
     return str if names is None else lambda j: repr(str(names[j]))
+
+
+@contextmanager
+def naming_text(X: object) -> Iterator[None]:
+    """Name the column that holds text if X cannot be converted to numbers; NumPy reports only the text."""
+    try:
+        yield
+    except ValueError as error:
+        table: Any = as_table(X) if str(error).startswith("could not convert string to float") else None
+        if table is None:
+            raise
+        name = naming(table)
+        for j in range(table.shape[1]):
+            values = column_at(table, j, name(j)).values
+            if isinstance(values, Coded) and any(number_of(text) is None for text in values.texts):
+                raise ValueError(text_refused(name(j))) from error
+        raise
 
 
 def stacked(columns: Sequence[Numbers], n_rows: int) -> Numbers:

@@ -6,6 +6,7 @@ None of these libraries is imported. Missing are None, NaN, NaT, pandas.NA and t
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from datetime import date, time, timedelta
 from decimal import Decimal
@@ -77,6 +78,9 @@ def check_is_table(X: Any) -> None:
     if what:
         raise ValueError(f"Expected 2D array or data frame: X is {what}")
     names = list(getattr(X, "columns", ()))
+    if hasattr(X, "iloc") and len(set(names)) < len(names):  # pandas; other libraries refuse these themselves
+        (repeated, n_times), *_ = Counter(names).most_common(1)
+        raise ValueError(f"X has {n_times} columns called {str(repeated)!r}. Give each column a name of its own.")
     for name, dtype in zip(names, getattr(X, "dtypes", ()), strict=False):
         if getattr(dtype, "kind", "?") in _DATE_KINDS:
             raise TypeError(_unknown(repr(str(name)), list(np.asarray(X[name]).ravel()[:1])))
@@ -96,7 +100,7 @@ def column_at(table: Any, j: int, name: str, *, parse: bool = True, exact: bool 
     if isinstance(table, np.ndarray):
         column = _read(table[:, j], name, exact=exact)
         return _parsed(column, exact=exact) if parse and isinstance(column.values, Coded) else column
-    if hasattr(table, "iloc"):  # names may occur twice
+    if hasattr(table, "iloc"):
         return _read(table.iloc[:, j], name, exact=exact)
     return _read(table[list(getattr(table, "column_names", table.columns))[j]], name, exact=exact)
 

@@ -11,6 +11,14 @@ import numpy as np
 from ..array_types import Indices, Labels, Numbers
 
 
+def text_refused(name: str) -> str:
+    """The message of an estimator that takes only numbers."""
+    return (
+        f"Column {name} holds text, which this estimator does not take. Use AdditiveSVC, leave the column out, or "
+        "convert it to numbers first."
+    )
+
+
 @dataclass(frozen=True, eq=False)
 class LevelTable:
     """A matrix in which columns of text hold the number of each text, NaN where it is missing.
@@ -77,7 +85,4 @@ class LevelTable:
         if not self.levels:
             return self.values
         name = self.columns[min(self.levels)]
-        raise ValueError(
-            f"Column {name!r} holds text, which this estimator does not take. Use AdditiveSVC, leave the column out, "
-            "or convert it to numbers first."
-        )
+        raise ValueError(text_refused(repr(name)))
