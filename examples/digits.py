@@ -28,7 +28,7 @@ def main() -> None:
     save(ShapeDisplay.from_estimator(model, top=4, columns=2), asked.out / "digits-curves.png")
     wrong = np.flatnonzero(model.predict(data.X_test) != data.y_test)[:1]
     label, guess = data.y_test[wrong][0], model.predict(data.X_test[wrong])[0]
-    print(f"a {label} that was taken for a {guess}: what spoke for either")
+    print(f"label {label}, predicted {guess}: what spoke for either")
     save(
         ImageDisplay.from_estimator(model, X=data.X_test[wrong], classes=[label, guess]), asked.out / "digits-wrong.png"
     )

@@ -40,7 +40,7 @@ def test_importance_of_rows_and_of_a_class(digits_model, digits):
     display = ImportanceDisplay.from_estimator(digits_model, X, class_name=3, top=5)
     expected = digits_model.shapes_.importance(X)[:, 3]
     assert_allclose(display.values, np.sort(expected)[::-1][:5])
-    assert display.axes_.get_xlabel() == "standard deviation of the effect on the score"
+    assert display.axes_.get_xlabel() == "mean |effect on the score|"
     assert display.axes_.get_title(loc="left") == "3, 5 of 64 features"
     with pytest.raises(ValueError, match="top must be at least 1; got 0"):
         ImportanceDisplay.from_estimator(digits_model, top=0)
@@ -269,7 +269,7 @@ def test_images_are_of_pixels(table_model):
 
 
 def test_images_need_a_shape(regression):
-    with pytest.raises(ValueError, match=r"shape \(1, 1\) has 1 pixels, and the model has 3 features"):
+    with pytest.raises(ValueError, match=r"has 3 features, which is not the number of pixels of a square. Pass shape"):
         ImageDisplay.from_estimator(regression)
     assert ImageDisplay.from_estimator(regression, (1, 3)).images.shape == (1, 1, 3)
 

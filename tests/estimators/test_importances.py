@@ -14,7 +14,7 @@ from kernline.encoding import TermSpec
 
 def by_curves(model, X):
     """The standard deviations of the curves over all rows, averaged over the problems."""
-    spread = model.shapes_.importance(X).mean(axis=1)
+    spread = np.std(model.shapes_.explain(X).values, axis=0, dtype=np.float64).mean(axis=1)
     found = spread[: X.shape[1]].copy()
     for pair, extent in zip(model.shapes_.encoder.functions[X.shape[1] :], spread[X.shape[1] :], strict=True):
         found[list(pair)] += extent / 2.0

@@ -183,6 +183,14 @@ def test_a_weight_for_each_code_changes_no_score(name, table):
     assert_allclose(scores(same, X), scores(model, X), atol=1e-5)
 
 
+@pytest.mark.filterwarnings("error")
+def test_smoothing_with_knots_that_nearly_coincide():
+    u = np.sort(np.concatenate([np.linspace(0.0, 1.0, 200), np.linspace(0.0, 1e-9, 56)]))
+    line = 2.0 + 3.0 * u
+    weight = np.where(np.arange(u.size) % 7, 1e-3, 10.0)
+    assert_allclose(smoothed(u, line, weight, 0.3)[56:], line[56:], atol=0.02)
+
+
 def test_smoothing_keeps_straight_lines():
     u = np.sort(np.random.default_rng(0).random(20))
     line, weight = 3.0 * u - 1.0, np.random.default_rng(1).random(20) + 0.1

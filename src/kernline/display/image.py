@@ -95,10 +95,15 @@ def _size(n_features: int, shape: tuple[int, int] | None) -> tuple[int, int]:
     """Height and width, checked."""
     if shape is None:
         side = math.isqrt(n_features)
+        if side * side != n_features:
+            raise ValueError(
+                f"ImageDisplay: the model has {n_features} features, which is not the number of pixels of a square. "
+                "Pass shape=(height, width)."
+            )
         shape = (side, side)
     if len(shape) != 2 or shape[0] * shape[1] != n_features:
         raise ValueError(
-            f"ImageDisplay: a picture of shape {tuple(shape)} has {math.prod(shape)} pixels, and the model has "
+            f"ImageDisplay: shape={tuple(shape)} has {math.prod(shape)} pixels, and the model has "
             f"{n_features} features. Pass shape=(height, width)."
         )
     return int(shape[0]), int(shape[1])

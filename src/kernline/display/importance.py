@@ -54,8 +54,8 @@ class ImportanceDisplay:
     ) -> ImportanceDisplay:
         """Draw the `top` most important features of a fitted model.
 
-        Without X, the importance is the mean |effect| over the training rows, which the model remembers; with X it is
-        the standard deviation of the effect over the rows of X. It is that of one class, or the mean over all classes.
+        The importance is the mean distance of the effect from its mean, over the training rows, of which the model
+        keeps a summary, or over the rows of X. It is that of one class, or the mean over all classes.
         """
         if top < 1:
             raise ValueError(f"ImportanceDisplay: top must be at least 1; got {top}.")
@@ -95,6 +95,7 @@ class ImportanceDisplay:
 
 def _importance(parts: ModelParts, X: MatrixLike | None) -> tuple[Array, str]:
     """The importance of each function and problem, and what it is called."""
+    measure = f"mean |effect on the {parts.outcome}|"
     if X is not None:
-        return parts.model.shapes_.importance(parts.rows(X)), f"standard deviation of the effect on the {parts.outcome}"
-    return parts.shapes.importance(), f"mean |effect on the {parts.outcome}|"
+        return parts.model.shapes_.importance(parts.rows(X)), measure
+    return parts.shapes.importance(), measure

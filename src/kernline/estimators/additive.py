@@ -130,7 +130,7 @@ class AdditiveSVC(OneAgainstRest[Matrix | EncodedData], AdditiveBase):
     multilabel_ : whether the model was fitted to an indicator matrix.
     shapes_ : ShapeFunctions, the fitted curves.
     feature_importances_ : one number per feature, in all 1: the standard deviation of its curve over the training rows
-        (2,000 of them at most), averaged over the problems. ``shapes_.importance(X)`` has them by problem, for any X.
+        (2,000 of them at most), averaged over the problems. ``shapes_.importance(X)`` has mean distances by problem.
     intercept_ : one per problem.
     kernel_, scale_, loss_, C_ : what was used; C_ is where the evidence began, if it decided.
     feature_weights_ : for loss="log", the weight of each column's curve by evidence; 1 for a C that was given.

@@ -257,9 +257,12 @@ def smoothed(u: Array, values: Array, weight: Array, length: float) -> Array:
     bends = np.zeros((u.size - 2, u.size))
     rows = np.arange(u.size - 2)
     bends[rows, rows], bends[rows, rows + 1], bends[rows, rows + 2] = first, -(first + second), second
-    share = weight / weight.sum()
-    penalty = length**4 * (bends.T * (1.0 / around)) @ bends
-    return scipy.linalg.solve(np.diag(share) + penalty, share * values, assume_a="pos")
+    share = np.sqrt(weight / weight.sum())
+    # As least squares: the normal equations are singular to working precision if knots nearly coincide.
+    bends *= (length**2 / np.sqrt(around))[:, None]
+    system = np.concatenate([np.diag(share), bends])
+    wanted = np.concatenate([share * values, np.zeros(len(bends))])
+    return scipy.linalg.lstsq(system, wanted, lapack_driver="gelsy", check_finite=False)[0]
 
 
 def _edited_category(shapes: ShapeFunctions, k: int, change: Change, problems: list[int]) -> ShapeFunctions:

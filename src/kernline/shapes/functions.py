@@ -369,9 +369,8 @@ class ShapeFunctions:
     def importance(self, X: MatrixLike | None = None) -> Array:
         """How much each function moves the score, (n_functions, n_problems).
 
-        Without X, the mean distance of f from its mean over the training rows, which `fit` has kept. With X, the
-        standard deviation over its rows. Its columns are checked as `predict` checks them: their number, and their
-        names in order if both have any.
+        This is the mean distance of f from its mean: over the training rows, which `fit` has kept, or over those of X.
+        Its columns are checked as `predict` checks them: their number, and their names in order if both have any.
         """
         if X is None:
             return self._facts("importance").importance.astype(np.float64)
@@ -384,13 +383,13 @@ class ShapeFunctions:
         )
         if columns.shape[1] != self.n_features:
             raise ValueError(f"importance: X has {columns.shape[1]} features, and the model {self.n_features}.")
-        spread = np.empty((self.n_functions, self.n_problems))
+        distance = np.empty((self.n_functions, self.n_problems))
         for k, inputs in enumerate(self.encoder.functions):
-            spread[k] = self._curve(inputs, column_values(columns, inputs)).std(axis=0)
+            distance[k] = _mean_distance(self._curve(inputs, column_values(columns, inputs)))
         for k, pair in enumerate(self.pairs, len(self.encoder.functions)):
             rows = self.encoder.filled(pair.columns, column_values(columns, pair.columns))
-            spread[k] = pair.evaluate(rows).std(axis=0)
-        return spread
+            distance[k] = _mean_distance(pair.evaluate(rows))
+        return distance
 
     def _facts(self, call: str) -> TrainingFacts:
         if self.training is None:
@@ -399,3 +398,9 @@ class ShapeFunctions:
                 "Fit it again, or pass rows: importance(X)."
             )
         return self.training
+
+
+def _mean_distance(values: Array) -> Array:
+    """The mean distance from the mean, of each column."""
+    distance: Array = np.abs(values - values.mean(axis=0)).mean(axis=0)
+    return distance
