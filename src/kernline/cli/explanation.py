@@ -14,7 +14,16 @@ import typer
 from . import options as opt
 from .data import Reading, check_not_input, model_and_data
 from .errors import UsageError
-from .models import Classifier, Regressor, before_final_step, described, final_step, is_classifier, load_predictor
+from .models import (
+    Classifier,
+    Regressor,
+    before_final_step,
+    described,
+    final_step,
+    is_classifier,
+    load_predictor,
+    named_curves,
+)
 from .output import Output
 
 if TYPE_CHECKING:
@@ -109,7 +118,7 @@ def _form(to: str | None, path: Path | None, *, json: bool) -> str:
 
 
 def _shapes(svm: Classifier | Regressor, path: str) -> ShapeFunctions:
-    shapes: ShapeFunctions | None = getattr(final_step(svm), "shapes_", None)
+    shapes = named_curves(svm)
     if shapes is None:
         raise UsageError(
             f"{path} is a {described(svm)}, whose score is not a sum over features. Train an additive model, such as "
@@ -125,10 +134,12 @@ class Explainer:
         from ..threads import thread_count
 
         self.svm, self.top, self.n_threads = svm, top, thread_count(threads)
-        names = getattr(svm, "feature_names_in_", None)
-        has_names = names is not None and len(names) == shapes.n_features
-        self.shapes = shapes.with_names(names) if has_names else shapes
-        self.functions, self.names = self.shapes.functions, self.shapes.function_names
+        self.shapes, self.functions, self.names = shapes, shapes.functions, shapes.function_names
+        read, given = shapes.feature_names_in_, getattr(svm, "feature_names_in_", None)
+        # Steps that only scale keep the columns: then the values are shown as they were read.
+        self.keeps_columns = svm is final_step(svm) or (
+            shapes.n_features == svm.n_features_in_ and (read is None or given is None or list(read) == list(given))
+        )
         self.units = getattr(final_step(svm), "target_unit_", None)
 
     def rows(self, X: Matrix) -> Iterator[_Row]:
@@ -141,7 +152,9 @@ class Explainer:
     def _block(self, X: Matrix, begin: int) -> Iterator[_Row]:
         import numpy as np
 
-        found = self.shapes.explain(before_final_step(self.svm, X), self.n_threads)
+        received = before_final_step(self.svm, X)
+        found = self.shapes.explain(received, self.n_threads)
+        X = X if self.keeps_columns else received
         units = np.ones(self.shapes.n_problems) if self.units is None else self.units
         scores = found.decision() * units
         predictions, problems = self._predictions(scores)
@@ -218,6 +231,8 @@ def _plain_text(rows: Iterator[_Row]) -> str:
 def _lines(row: _Row, painter: Painter) -> list[Text]:
     from rich.cells import cell_len
 
+    from .text_curves import DOWN, UP
+
     score = f"{row['score']:+.4g}"
     lines = [painter.text(f"row {row['row']}: {painter.shown(str(row['prediction']))}", "bold")]
     of = "prediction" if isinstance(row["prediction"], float) and row["score_of"] == "prediction" else "score"
@@ -229,7 +244,7 @@ def _lines(row: _Row, painter: Painter) -> list[Text]:
     width = max(8, min(30, painter.width - room - 16))
     for name, value in parts:
         line = painter.text(f"  {name}{' ' * (room - cell_len(name))} {value:>+9.3g} ")
-        line.append_text(painter.bar(abs(value) / largest, width, "dark_orange" if value > 0.0 else "blue"))
+        line.append_text(painter.bar(abs(value) / largest, width, UP if value > 0.0 else DOWN))
         line.rstrip()
         lines.append(line)
     return lines

@@ -11,8 +11,8 @@ import typer
 from . import options as opt
 from .data import Reading, Rows, check_not_input, is_model
 from .errors import UsageError
-from .models import Model, before_final_step, described, final_step, load_model
-from .output import Output, table
+from .models import Model, before_final_step, described, final_step, load_model, named_curves
+from .output import Output, printable, table
 
 if TYPE_CHECKING:
     from ..array_types import Array, Labels, Matrix
@@ -192,9 +192,9 @@ def _of_model(svm: Model, file: str) -> dict[str, object]:
     names = getattr(svm, "feature_names_in_", None)
     record |= {"feature_names": None if names is None else [str(name) for name in names]}
     record["target"] = getattr(svm, "target_name_", None)
-    shapes: ShapeFunctions | None = getattr(last, "shapes_", None)
+    shapes = named_curves(svm)
     if shapes is not None and shapes.pairs:
-        record["pairs"] = [_named(svm, pair.columns) for pair in shapes.pairs]
+        record["pairs"] = [_named(shapes, pair.columns) for pair in shapes.pairs]
     if shapes is not None and shapes.edits:
         record["edits"] = list(shapes.edits)
     return record | {"gamma": getattr(last, "gamma_", None), "parameters": _parameters(last)}
@@ -260,8 +260,8 @@ def _of_text(table: LevelTable) -> tuple[Matrix, dict[str, object]]:
 
 def _curves(svm: Model) -> ShapeFunctions:
     """The curves of an additive model. A UsageError if it has none, or not one per feature."""
-    shapes: ShapeFunctions | None = getattr(final_step(svm), "shapes_", None)
-    if shapes is None or shapes.n_features != svm.n_features_in_:
+    shapes = named_curves(svm)
+    if shapes is None:
         raise UsageError(
             f"--data ranks features by their curves, which {described(svm)} does not have. Use an additive model."
         )
@@ -270,9 +270,8 @@ def _curves(svm: Model) -> ShapeFunctions:
 
 def _ranked_curves(svm: Model) -> ShapeFunctions | None:
     """The curves of an additive model that knows their importance; None if there are none."""
-    shapes: ShapeFunctions | None = getattr(final_step(svm), "shapes_", None)
-    has_facts = shapes is not None and shapes.training is not None and shapes.n_features == svm.n_features_in_
-    return shapes if has_facts else None
+    shapes = named_curves(svm)
+    return shapes if shapes is not None and shapes.training is not None else None
 
 
 def _ranking(
@@ -281,7 +280,7 @@ def _ranking(
     """List the functions that change the scores most, summed over all classes, in the record and as lines."""
     functions = shapes.functions
     order = total.argsort(kind="stable")[::-1][:top].tolist()
-    names = [_named(svm, functions[k]) for k in order]
+    names = [_named(shapes, functions[k]) for k in order]
     record["importance"] = [
         {"feature": name, "importance": float(total[k])} for k, name in zip(order, names, strict=True)
     ]
@@ -301,13 +300,14 @@ def _meaning(svm: Model, shapes: ShapeFunctions) -> str:
     if classes is None:
         return "Effects on the prediction."
     if shapes.n_problems == 1 and len(classes) == 2:
-        return f"Effects on the score: above 0 speaks for {classes[1]}, below 0 for {classes[0]}."
+        names = [printable(str(name)) for name in classes]
+        return f"Effects on the score: above 0 speaks for {names[1]}, below 0 for {names[0]}."
     return "Effects on the score of each class: above 0 speaks for the class, below 0 against it."
 
 
-def _named(svm: Model, columns: tuple[int, ...]) -> str | int:
+def _named(shapes: ShapeFunctions, columns: tuple[int, ...]) -> str | int:
     """A feature by its name or number, or a pair of features."""
-    names = getattr(svm, "feature_names_in_", None)
+    names = shapes.feature_names_in_
     parts = [str(names[j]) if names is not None else j for j in columns]
     return parts[0] if len(parts) == 1 else " × ".join(map(str, parts))
 
@@ -327,5 +327,5 @@ def _listed(record: dict[str, object]) -> list[str]:
                 f"{value:,}" if isinstance(value, int) else f"{value:.6g}" if isinstance(value, float) else str(value)
             )
         more = len(value) - _MANY if isinstance(value, (dict, list)) else 0
-        lines.append(f"{name.replace('_', ' ')}: {text}" + (f" and {more} more" if more > 0 else ""))
+        lines.append(f"{name.replace('_', ' ')}: {printable(text)}" + (f" and {more} more" if more > 0 else ""))
     return lines

@@ -9,6 +9,8 @@ from .errors import UsageError
 
 if TYPE_CHECKING:
     from ..array_types import Array, Labels, Matrix
+    from ..estimators.additive_base import AdditiveBase
+    from ..shapes import ShapeFunctions
 
 # Number of values in a block of rows that is made dense.
 _DENSE_VALUES = 4_000_000
@@ -127,7 +129,7 @@ def _in_blocks(model: Model, values: Callable[[Matrix], Array], X: Matrix) -> Ar
     from ..array_types import is_sparse
 
     if not is_sparse(X) or not _needs_dense(model) or not X.shape[0]:
-        return values(X)
+        return values(readable(model, X))
     n = max(1, _DENSE_VALUES // max(1, X.shape[1]))
     blocks = range(0, X.shape[0], n)
     return np.concatenate([values(X[begin : begin + n].toarray()) for begin in blocks])
@@ -140,10 +142,39 @@ def before_final_step(model: Model, X: Matrix) -> Matrix:
 
 
 def readable(model: Model, X: Matrix) -> Matrix:
-    """The rows, made dense if a step does not accept sparse ones."""
+    """The rows as the first step takes them: dense, or a data frame if it chooses columns by name."""
     from ..array_types import is_sparse
 
-    return X.toarray() if is_sparse(X) and _needs_dense(model) else X
+    X = X.toarray() if is_sparse(X) and _needs_dense(model) else X
+    return _frame(model, X) if type(_steps(model)[0]).__name__ == "ColumnTransformer" else X
+
+
+def _frame(model: Model, X: Matrix) -> Matrix:
+    """The rows as a data frame with the names of the fit, NaN where text is missing."""
+    import numpy as np
+
+    from ..encoding import LevelTable
+
+    names = getattr(model, "feature_names_in_", None)
+    if names is None:
+        return X
+    try:
+        import pandas as pd  # type: ignore[import-untyped]
+    except ImportError:
+        raise UsageError("the model chooses columns by name, which needs pandas: pip install pandas.") from None
+    columns = [np.asarray(X[name]) for name in names] if isinstance(X, LevelTable) else list(np.asarray(X).T)
+    return pd.DataFrame(dict(zip(names, columns, strict=True))).fillna(np.nan)
+
+
+def named_curves(model: Model) -> ShapeFunctions | None:
+    """The curves of an additive model, with the names that steps before it give to their columns; None without any."""
+    from ..estimators.pipeline_steps import column_names, steps_before
+
+    last = final_step(model)
+    shapes: ShapeFunctions | None = getattr(last, "shapes_", None)
+    if shapes is None or not _is_pipeline(model):
+        return shapes
+    return shapes.with_names(column_names(cast("AdditiveBase", last), steps_before(model)))
 
 
 def _steps(model: Model) -> list[Model]:

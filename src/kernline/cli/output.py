@@ -63,7 +63,8 @@ class Output:
         """Print an error message and exit."""
         if self.json and not self._stdout_is_taken:
             sys.stdout.write(json.dumps({"error": text, "exit_code": int(code)}) + "\n")
-        sys.stderr.write(f"kernline: {text}\n")
+        lines = (printable(line) for line in text.split("\n"))
+        sys.stderr.write(_encodable("kernline: " + "\n".join(lines), sys.stderr) + "\n")
         raise typer.Exit(int(code))
 
     def claim(self, path: Path) -> None:
@@ -110,7 +111,7 @@ class Output:
 
 def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:
     """Lines of a table: the first column aligned left, the others right."""
-    cells = [[str(cell) for cell in row] for row in [header, *rows]]
+    cells = [[printable(str(cell)) for cell in row] for row in [header, *rows]]
     widths = [max(len(row[k]) for row in cells) for k in range(len(header))]
     return [
         "  ".join(
@@ -119,6 +120,11 @@ def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:
         ).rstrip()
         for row in cells
     ]
+
+
+def printable(text: str) -> str:
+    """The text without control characters, which a terminal would obey: names in files can hold anything."""
+    return "".join(char if char.isprintable() else "?" for char in text)
 
 
 def _encodable(text: str, stream: TextIO) -> str:

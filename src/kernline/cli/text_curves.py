@@ -6,6 +6,8 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from .output import printable
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
 _BLOCKS, _ASCII_BLOCKS = "▁▂▃▄▅▆▇█", "_.-=+*%#"
 _PARTS, _ASCII_BAR = " ▏▎▍▌▋▊▉█", "#"
 # Safe for the colour-blind.
-_UP, _DOWN = "dark_orange", "blue"
+UP, DOWN = "blue", "dark_orange"
 _MOST_CLASSES, _MOST_LEVELS = 3, 8
 _WIDEST_CHART, _NARROWEST_CHART = 48, 8
 _WIDEST_NAME = 24
@@ -66,7 +68,7 @@ class Painter:
         """A name without control characters, of at most this width."""
         from rich.cells import cell_len, set_cell_size
 
-        name = "".join(char if char.isprintable() else "?" for char in name)
+        name = printable(name)
         if self.ascii:
             name = name.encode("ascii", "replace").decode()
         return name if cell_len(name) <= width else set_cell_size(name, width - 1) + ("~" if self.ascii else "…")
@@ -101,7 +103,7 @@ class Painter:
         span = float(np.ptp(effect)) or 1.0
         for value in values.tolist():
             level = min(len(blocks) - 1, int((value - float(effect.min())) / span * len(blocks)))
-            line.append(blocks[level], _UP if value > 0.0 else _DOWN)
+            line.append(blocks[level], UP if value > 0.0 else DOWN)
         line.append(end)
         x = np.interp(place[[0, width // 2, width - 1]], np.arange(effect.size), np.asarray(curve.x, dtype=np.float64))
         low, middle, high = (f"{value:.4g}" for value in x.tolist())
@@ -125,7 +127,7 @@ class Painter:
         lines = [self.text(f"  {self.shown(label)}:")] if label else []
         for i, name in zip(kept, names, strict=True):
             line = self.text(f"    {name}{' ' * (room - cell_len(name))} ")
-            line.append_text(self.bar(abs(effect[i]) / largest, width, _UP if effect[i] > 0.0 else _DOWN))
+            line.append_text(self.bar(abs(effect[i]) / largest, width, UP if effect[i] > 0.0 else DOWN))
             line.append(f" {effect[i]:+.3g}")
             lines.append(line)
         if effect.size > len(kept):
@@ -139,7 +141,7 @@ class Painter:
             i, j = divmod(int(place), effect.shape[1])
             assert curve.y is not None
             at = ", ".join(self.shown(_value(value)) for value in (curve.x[i], curve.y[j]))
-            style = _UP if effect[i, j] > 0.0 else _DOWN
+            style = UP if effect[i, j] > 0.0 else DOWN
             lines.append(self.text(f"{self._label(label)}{word} {effect[i, j]:+.3g} at {at}", style))
         return lines
 
