@@ -1,5 +1,7 @@
 """Scores against scikit-learn's, and intervals against their definitions."""
 
+import warnings
+
 import numpy as np
 import pytest
 from scipy.stats import binomtest
@@ -108,6 +110,29 @@ def test_labels_that_the_model_does_not_know_are_errors():
     np.testing.assert_array_equal(found.right, [1.0, 1.0, 0.0])
     assert np.isnan(found.margins[2])
     np.testing.assert_allclose(found.margins[:2], [1.0, 1.0])
+
+
+@pytest.mark.parametrize(
+    ("classes", "labels"),
+    [
+        (np.array([1.0, 2.0]), np.array([1, 2, 2], dtype=object)),
+        (np.array([1, 2]), np.array([1.0, 2.0, 2.0], dtype=object)),
+        (np.array([False, True]), np.array([0, 1, 1], dtype=object)),
+        (np.array([False, True]), np.array([0.0, 1.0, 1.0])),
+        (np.array([0, 1], dtype=object), np.array([False, True, True])),
+        (np.array(["1", "2"]), np.array([1, 2, 2])),
+        (np.array(["a", "b"], dtype=object), np.array([b"a", b"b", b"b"])),
+        (np.array([1, 2]), np.array([1, "2", 2.0], dtype=object)),
+    ],
+)
+def test_equal_values_are_equal_labels(classes, labels):
+    model = _Model()
+    model.classes_ = classes
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = classified(model, [-1.0, 1.0, 1.0], labels)
+    np.testing.assert_array_equal(found.right, [1.0, 1.0, 1.0])
+    assert found.names == [str(label) for label in classes.tolist()]
 
 
 def test_margins_are_distances_from_the_best_other_class():

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -117,23 +117,58 @@ def classified(model: Classifier, X: MatrixLike, y: ArrayLike | Sequence[object]
     if true.ndim != 1:
         raise ValueError(f"report: y must have one label per row; got an array of shape {true.shape}.")
     _check_labels(true)
-    classes, true = _comparable(np.asarray(model.classes_), true)
-    known = {label: k for k, label in enumerate(classes.tolist())}
-    distinct, inverse = np.unique(true, return_inverse=True)
-    others = [label for label in distinct.tolist() if label not in known]
-    number = known | {label: len(known) + k for k, label in enumerate(others)}
-    true = np.array([number[label] for label in distinct.tolist()], dtype=np.int64)[inverse]
+    classes = _decoded(np.asarray(model.classes_)).tolist()
+    true, others = _numbered(classes, _decoded(true))
     _warn_of_unknown(true, classes, others)
     scores = np.asarray(model.decision_function(X), dtype=np.float64)
     found = (scores > 0.0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)
     return Classified(
-        names=[str(label) for label in [*model.classes_.tolist(), *others]],
-        n_classes=classes.size,
+        names=[str(label) for label in [*classes, *others]],
+        n_classes=len(classes),
         true=true,
         found=found,
         scores=scores.reshape(len(found), -1),
         probabilities=np.asarray(model.predict_proba(X)) if hasattr(model, "predict_proba") else None,
     )
+
+
+def _decoded(labels: Labels) -> Labels:
+    """Bytes as text."""
+    return labels.astype(str) if labels.dtype.kind == "S" else labels
+
+
+def _numbered(classes: Sequence[object], y: Labels) -> tuple[Indices, list[object]]:
+    """The number of the label of each row, and the labels that are not classes, which have the numbers after these.
+
+    Equal values are equal labels, whatever their types: 1, 1.0 and True are one. Text equals a number that is written
+    in the same way, because files have labels as text.
+    """
+    known: dict[object, int] = {label: k for k, label in enumerate(classes)}
+    as_text = {str(label): k for k, label in enumerate(classes)}
+    all_text = all(isinstance(label, str) for label in classes)
+    distinct, inverse = _distinct(y)
+    others: list[object] = []
+    numbers = []
+    for label in distinct:
+        number = known.get(label)
+        if number is None and (all_text or isinstance(label, str)):
+            number = as_text.get(str(label))
+        if number is None:
+            number = len(classes) + len(others)
+            others.append(label)
+        numbers.append(number)
+    return np.array(numbers, dtype=np.int64)[inverse], others
+
+
+def _distinct(y: Labels) -> tuple[list[object], Indices]:
+    """Distinct labels, and the place of each row's among them. Objects may not be comparable, nor hashable."""
+    if y.dtype.kind != "O":
+        distinct, inverse = np.unique(y, return_inverse=True)
+        return distinct.tolist(), inverse
+    places: dict[object, int] = {}
+    labels = (label if isinstance(label, Hashable) else str(label) for label in y.tolist())
+    inverse = np.array([places.setdefault(label, len(places)) for label in labels], dtype=np.int64)
+    return list(places), inverse
 
 
 def _check_labels(y: Labels) -> None:
@@ -145,11 +180,11 @@ def _check_labels(y: Labels) -> None:
         )
 
 
-def _warn_of_unknown(true: Indices, classes: Labels, others: Sequence[object]) -> None:
+def _warn_of_unknown(true: Indices, classes: Sequence[object], others: Sequence[object]) -> None:
     """Warn of labels that are not classes of the model: they are often written in another way."""
-    n_unknown = int((true >= classes.size).sum())
+    n_unknown = int((true >= len(classes)).sum())
     if n_unknown:
-        given, known = (", ".join(str(label)[:40] for label in labels[:3]) for labels in (others, classes.tolist()))
+        given, known = (", ".join(str(label)[:40] for label in labels[:3]) for labels in (others, classes))
         warnings.warn(
             f"report: {n_unknown:,} of {true.size:,} rows have labels that the model was not trained on, such as "
             f"{given}; they count as errors. Classes of the model are, for example, {known}.",
@@ -175,10 +210,3 @@ def measured(model: Predictor, X: MatrixLike, y: ArrayLike | Sequence[object]) -
             "out these rows."
         )
     return Measured(true.reshape(len(true), -1), found.reshape(len(found), -1))
-
-
-def _comparable(classes: Labels, y: Labels) -> tuple[Labels, Labels]:
-    """Both as text if one is, because a number never equals text."""
-    if classes.dtype.kind in "OUS" or y.dtype.kind in "OUS":
-        return classes.astype(str), y.astype(str)
-    return classes, y
