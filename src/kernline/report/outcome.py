@@ -14,6 +14,9 @@ from ..array_types import Array, Indices, Labels, MatrixLike
 from ..caching import cached_property
 from ..encoding.frames import is_missing
 
+# Labels that are not classes of the model, at most; others count as one.
+_MOST_OTHERS = 100
+
 
 class Predictor(Protocol):
     """A fitted estimator, or a pipeline that ends with one."""
@@ -37,6 +40,8 @@ class Classifier(Predictor, Protocol):
 @dataclass(frozen=True)
 class Classified:
     """Labels by number: `names` has the classes of the model, then labels that only the data has.
+
+    Of these, there are at most 100; the last name stands for all others.
 
     `scores` has a column for each problem, `probabilities` one for each class, if the model has any.
     """
@@ -119,11 +124,13 @@ def classified(model: Classifier, X: MatrixLike, y: ArrayLike | Sequence[object]
     _check_labels(true)
     classes = _decoded(np.asarray(model.classes_)).tolist()
     true, others = _numbered(classes, _decoded(true))
+    _check_others(others)
     _warn_of_unknown(true, classes, others)
+    true, shown = _listed(true, len(classes), others)
     scores = np.asarray(model.decision_function(X), dtype=np.float64)
     found = (scores > 0.0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)
     return Classified(
-        names=[str(label) for label in [*classes, *others]],
+        names=[str(label) for label in [*classes, *shown]],
         n_classes=len(classes),
         true=true,
         found=found,
@@ -178,6 +185,25 @@ def _check_labels(y: Labels) -> None:
         raise ValueError(
             f"report: y lacks the labels of {n_missing:,} of its {y.size:,} rows (NaN or None). Leave out these rows."
         )
+
+
+def _check_others(others: Sequence[object]) -> None:
+    """Refuse fractions that the model does not know: these are numbers of a regression, one per row."""
+    found = [label for label in others if isinstance(label, float | np.floating) and not label.is_integer()]
+    if found:
+        given = ", ".join(str(label) for label in found[:3])
+        raise ValueError(
+            f"report: y has continuous numbers, such as {given}, but the model is a classifier. Give the labels of the "
+            "rows, or a regression model."
+        )
+
+
+def _listed(true: Indices, n_classes: int, others: Sequence[object]) -> tuple[Indices, list[object]]:
+    """Labels by number with at most so many that are not classes; the rest are counted together as one."""
+    n_more = len(others) - _MOST_OTHERS
+    if n_more <= 0:
+        return true, list(others)
+    return np.minimum(true, n_classes + _MOST_OTHERS), [*others[:_MOST_OTHERS], f"and {n_more:,} more"]
 
 
 def _warn_of_unknown(true: Indices, classes: Sequence[object], others: Sequence[object]) -> None:
