@@ -21,7 +21,7 @@ from .listing import Listing, curve_points, drawn_units
 
 Described = dict[str, object]
 _TYPE_OF_WEIGHTS = ("<f4",)
-# Densities of the most important functions only, so that they do not take the place of curves.
+# Densities and limits of the most important functions only, so that they do not take the place of curves.
 _DENSITIES = 2000
 
 
@@ -50,6 +50,8 @@ def described_functions(shapes: ShapeFunctions, chosen: Listing, names: list[str
         "terms": _terms(shapes, chosen),
         "pairs": _pairs(shapes, chosen),
         "density": _density(shapes, columns),
+        "limits": _limits(shapes, columns),
+        "booleans": _booleans(shapes, columns),
     }
 
 
@@ -189,6 +191,20 @@ def _density(shapes: ShapeFunctions, columns: Indices) -> Described | None:
         "units": packed(cells.values(shapes.encoder)[at], _TYPE_OF_WEIGHTS),
         "counts": packed(cells.counts[at]),
     }
+
+
+def _limits(shapes: ShapeFunctions, columns: Indices) -> Packed | None:
+    """The least and the largest training value of each column; None if they are not known."""
+    if shapes.training is None or not shapes.training.limits.size:
+        return None
+    return packed(shapes.training.limits[columns[:_DENSITIES]])
+
+
+def _booleans(shapes: ShapeFunctions, columns: Indices) -> Packed | None:
+    """Which columns have only the values 0 and 1 in the training rows; None if that is not known."""
+    if shapes.training is None or not shapes.training.booleans.size:
+        return None
+    return packed(shapes.training.booleans[columns])
 
 
 def _counts(shapes: ShapeFunctions, start: int, n_columns: int) -> Packed | None:
