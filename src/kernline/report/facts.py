@@ -23,8 +23,10 @@ Rows = list[tuple[str, object]]
 
 
 def steps_of(model: Predictor) -> list[Predictor]:
-    """The steps of a pipeline, or the model alone."""
-    return [step for _, step in model.steps] if hasattr(model, "steps") else [model]
+    """The steps of a pipeline, without those that pass the rows through; or the model alone."""
+    if not hasattr(model, "steps"):
+        return [model]
+    return [step for _, step in model.steps if step is not None and not isinstance(step, str)]
 
 
 def described(model: Predictor) -> str:

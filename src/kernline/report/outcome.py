@@ -17,6 +17,9 @@ from ..encoding.frames import is_missing
 # Labels that are not classes of the model, at most; others count as one.
 _MOST_OTHERS = 100
 
+# Numbers of a regression, at most: sums of their squares are finite.
+_LARGEST = 1e150
+
 
 class Predictor(Protocol):
     """A fitted estimator, or a pipeline that ends with one."""
@@ -235,4 +238,11 @@ def measured(model: Predictor, X: MatrixLike, y: ArrayLike | Sequence[object]) -
             f"report: y must have finite numbers; {n_unusable:,} of its {len(true):,} rows have NaN or infinity. Leave "
             "out these rows."
         )
+    for name, values in (("y", true), ("predictions", found)):
+        largest = float(np.abs(values).max(initial=0.0))
+        if not largest <= _LARGEST:
+            raise ValueError(
+                f"report: the scores of a regression need squares of {name}, so that these must be at most "
+                f"{_LARGEST:g} in size; got {largest:g}. Fit and report the model with y in a larger unit."
+            )
     return Measured(true.reshape(len(true), -1), found.reshape(len(found), -1))
