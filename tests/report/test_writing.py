@@ -244,6 +244,43 @@ def test_a_regression_of_very_large_numbers(tmp_path):
         assert len(edges) == len(counts) + 1
 
 
+def test_long_names_do_not_fill_the_page(tmp_path):
+    model, X, y = table_model()
+    long = "n" * 1_000_000
+    frame = X.assign(colour=X["colour"] + long).rename(columns={"age": "a" + long})
+    labels = np.array([label + long for label in y], dtype=object)
+    model = kernline.AdditiveSVC(scale="rank", interactions=1, categorical=["colour"], random_state=0).fit(
+        frame, labels
+    )
+    path = tmp_path / "report.html"
+    kernline.report(model, frame, labels, path, title="t" + long, source="s" + long)
+    text = path.read_text(encoding="utf-8")
+    assert len(text) < 5_000_000
+    assert "n" * 201 not in text
+    for begin in ("a", "red", "yes", "t", "s"):
+        shown = begin + "n" * (199 - len(begin))
+        assert f"{shown}…" in text or f"{shown}\\u2026" in text
+
+
+def test_edits_and_unknown_labels_are_listed_up_to_100(tmp_path):
+    model, X, _ = table_model()
+    shapes = model.shapes_.with_history(model.shapes_.training, tuple(f"change {k}" for k in range(100_000)))
+    path = tmp_path / "report.html"
+    with pytest.warns(UserWarning, match="100 of 100 rows have labels"):
+        kernline.report(model.with_shapes(shapes), X, [f"unknown {k}" for k in range(len(X))], path)
+    text = path.read_text(encoding="utf-8")
+    assert "change 99<" in text
+    assert "change 100<" not in text
+    assert "and 99,900 more" in text
+    rows = X.loc[X.index.repeat(30)]
+    with pytest.warns(UserWarning, match="3,000 of 3,000 rows have labels"):
+        kernline.report(model, rows, [f"unknown {k:04}" for k in range(len(rows))], path)
+    text = path.read_text(encoding="utf-8")
+    assert "unknown 0099" in text
+    assert "and 2,900 more" in text
+    assert path.stat().st_size < 5_000_000
+
+
 def test_the_callable_module_has_the_signature_and_text_of_the_function():
     program = """
 import inspect, pydoc, kernline

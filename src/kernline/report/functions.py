@@ -18,6 +18,7 @@ from ..tables import DenseTable, PairTable, PowersTable
 from ..tables.pmsvm import LOG_SHIFT
 from .embedding import Packed, packed
 from .listing import Listing, curve_points, drawn_units
+from .markup import shortened
 
 Described = dict[str, object]
 _TYPE_OF_WEIGHTS = ("<f4",)
@@ -150,7 +151,9 @@ def _terms(shapes: ShapeFunctions, chosen: Listing) -> list[Described]:
 
 
 def _axis(shapes: ShapeFunctions, j: int, axis: Axis) -> Described:
-    return {"kind": axis.kind, "points": packed(axis.points), "names": level_names(shapes, j, axis)}
+    names = level_names(shapes, j, axis)
+    shown = None if names is None else [shortened(name) for name in names]
+    return {"kind": axis.kind, "points": packed(axis.points), "names": shown}
 
 
 def _pairs(shapes: ShapeFunctions, chosen: Listing) -> list[Described]:
@@ -172,7 +175,7 @@ def _pair_axis(shapes: ShapeFunctions, j: int, axis: PairAxis) -> Described:
         "points": packed(axis.points),
         "places": packed(axis.places),
         "size": axis.size,
-        "names": None if names is None else [names[int(point)] for point in axis.points],
+        "names": None if names is None else [shortened(names[int(point)]) for point in axis.points],
     }
 
 

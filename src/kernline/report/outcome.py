@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from ..array_types import Array, Indices, Labels, MatrixLike
 from ..caching import cached_property
 from ..encoding.frames import is_missing
+from .markup import shortened
 
 # Labels that are not classes of the model, at most; others count as one.
 _MOST_OTHERS = 100
@@ -133,7 +134,7 @@ def classified(model: Classifier, X: MatrixLike, y: ArrayLike | Sequence[object]
     scores = np.asarray(model.decision_function(X), dtype=np.float64)
     found = (scores > 0.0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)
     return Classified(
-        names=[str(label) for label in [*classes, *shown]],
+        names=[shortened(label) for label in [*classes, *shown]],
         n_classes=len(classes),
         true=true,
         found=found,
