@@ -11,6 +11,7 @@ import pytest
 
 import kernline
 from kernline import AdditiveSVC, AdditiveSVR
+from kernline.report import listing as listing_module
 
 from .browsing import opened
 from .models import digits, regression, sparse_model, table_model, words
@@ -121,6 +122,29 @@ def test_a_flag_is_a_choice_of_two(chromium, tmp_path, scale):
             select.select_option(str(value))
             row["flag"] = float(value)
             agree(report.scores(), scores_of(model, row)[0])
+        assert report.messages == []
+
+
+@pytest.mark.parametrize("is_cut", [False, True])
+def test_curves_and_sliders_begin_where_the_training_rows_do(chromium, tmp_path, monkeypatch, is_cut):
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"year": rng.uniform(1990.0, 2020.0, 300), "share": rng.random(300)})
+    y = X["year"] / 30 + X["share"] > 67.5
+    model = AdditiveSVC("chi2", scale="max", random_state=0).fit(X, y)
+    if is_cut:
+        costs = listing_module._costs
+        monkeypatch.setattr(listing_module, "_costs", lambda shapes: 1e9 + costs(shapes))
+    kernline.report(model, X, y, tmp_path / "report.html")
+    with opened(chromium, tmp_path / "report.html") as report:
+        ends = [X["year"].min(), X["year"].max()]
+        if not is_cut:
+            slider = report.page.locator('input[type="range"][aria-label="year"]')
+            assert [float(slider.get_attribute(end)) for end in ("min", "max")] == ends
+        report.page.click("#feature-list tbody button >> text=/^year$/")
+        cells = report.page.locator("#feature-table tbody tr").evaluate_all(
+            "rows => rows.map((row) => [...row.cells].map((cell) => Number(cell.textContent.replace('−', '-'))))"
+        )
+        np.testing.assert_allclose([cells[0][0], cells[-1][0]], ends, rtol=1e-3)
         assert report.messages == []
 
 

@@ -1,5 +1,8 @@
 """Scores against scikit-learn's, and intervals against their definitions."""
 
+import tracemalloc
+import warnings
+
 import numpy as np
 import pytest
 from scipy.stats import binomtest
@@ -108,6 +111,66 @@ def test_labels_that_the_model_does_not_know_are_errors():
     np.testing.assert_array_equal(found.right, [1.0, 1.0, 0.0])
     assert np.isnan(found.margins[2])
     np.testing.assert_allclose(found.margins[:2], [1.0, 1.0])
+
+
+@pytest.mark.parametrize(
+    ("classes", "labels"),
+    [
+        (np.array([1.0, 2.0]), np.array([1, 2, 2], dtype=object)),
+        (np.array([1, 2]), np.array([1.0, 2.0, 2.0], dtype=object)),
+        (np.array([False, True]), np.array([0, 1, 1], dtype=object)),
+        (np.array([False, True]), np.array([0.0, 1.0, 1.0])),
+        (np.array([0, 1], dtype=object), np.array([False, True, True])),
+        (np.array(["1", "2"]), np.array([1, 2, 2])),
+        (np.array(["a", "b"], dtype=object), np.array([b"a", b"b", b"b"])),
+        (np.array([1, 2]), np.array([1, "2", 2.0], dtype=object)),
+    ],
+)
+def test_equal_values_are_equal_labels(classes, labels):
+    model = _Model()
+    model.classes_ = classes
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = classified(model, [-1.0, 1.0, 1.0], labels)
+    np.testing.assert_array_equal(found.right, [1.0, 1.0, 1.0])
+    assert found.names == [str(label) for label in classes.tolist()]
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32, object])
+def test_continuous_numbers_are_not_labels(dtype):
+    with pytest.raises(ValueError, match=r"continuous numbers, such as 0\.5, but the model is a classifier"):
+        classified(_Model(), [-1.0, 1.0, 1.0], np.array([1.0, 0.5, 2.0], dtype=dtype))
+
+
+def test_many_unknown_labels_are_counted_together():
+    labels = np.append(np.arange(1, 3), np.arange(1000, 5000))
+    with pytest.warns(UserWarning, match="4,000 of 4,002 rows have labels"):
+        found = classified(_Model(), np.append(-1.0, np.ones(4001)), labels)
+    assert len(found.names) == 2 + 100 + 1
+    assert found.names[-1] == "and 3,900 more"
+    assert np.bincount(found.true)[-1] == 3900
+    assert found.right.sum() == 2
+
+
+def test_memory_of_the_bootstrap_is_bounded():
+    """All samples of these rows take 160 MB."""
+    one = outcome(2, n=100_000)
+    tracemalloc.start()
+    classification_scores(one)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 120e6
+
+
+def test_memory_does_not_grow_with_labels_times_rows():
+    """A matrix of rows and labels takes 160 MB, and three are needed."""
+    true = np.arange(20_000) % 1000
+    one = Classified([str(k) for k in range(1000)], 2, true, true % 2, np.ones((true.size, 1)), None)
+    tracemalloc.start()
+    classification_scores(one)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 120e6
 
 
 def test_margins_are_distances_from_the_best_other_class():

@@ -14,7 +14,7 @@ import scipy.sparse as sp
 from sklearn.compose import make_column_transformer
 from sklearn.impute import SimpleImputer
 from sklearn.model_selection import GridSearchCV
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder
 
 import kernline
@@ -218,6 +218,67 @@ def test_y_of_other_kinds_is_refused(tmp_path):
         kernline.report(regressor, X_test, np.where(np.arange(200) == 7, np.nan, y_test), path)
     with pytest.raises(ValueError, match=r"in shape \(200,\); got shape \(200, 2\)"):
         kernline.report(regressor, X_test, np.column_stack([y_test, y_test]), path)
+
+
+@pytest.mark.parametrize("step", ["passthrough", None])
+def test_steps_that_pass_rows_through_are_left_out(tmp_path, step):
+    X, y, X_test, y_test = digits()
+    model = Pipeline([("nothing", step), ("scale", MinMaxScaler()), ("model", kernline.AdditiveSVC(random_state=0))])
+    kernline.report(model.fit(X, y), X_test, y_test, tmp_path / "report.html")
+    assert "<title>MinMaxScaler → AdditiveSVC: report</title>" in (tmp_path / "report.html").read_text("utf-8")
+
+
+def test_a_regression_of_very_large_numbers(tmp_path):
+    X, y, X_test, y_test = digits()
+    model = kernline.AdditiveSVR(random_state=0).fit(X, y)
+    path = tmp_path / "report.html"
+    with pytest.raises(
+        ValueError, match=r"squares of y, so that these must be at most 1e\+150 in size; got 1\.7e\+308"
+    ):
+        kernline.report(model, X_test, np.where(y_test > 4, 1.7e308, -1.7e308), path)
+    assert not path.exists()
+    for given in (np.full(200, 1e30), np.where(y_test > 4, 1e16, 1e16 + 2), np.where(y_test > 4, 1e149, -1e149)):
+        kernline.report(model, X_test, given, path)
+        edges, counts = data_of(path)["regression"][0]["errors"]
+        assert sum(counts) == 200
+        assert len(edges) == len(counts) + 1
+
+
+def test_long_names_do_not_fill_the_page(tmp_path):
+    model, X, y = table_model()
+    long = "n" * 1_000_000
+    frame = X.assign(colour=X["colour"] + long).rename(columns={"age": "a" + long})
+    labels = np.array([label + long for label in y], dtype=object)
+    model = kernline.AdditiveSVC(scale="rank", interactions=1, categorical=["colour"], random_state=0).fit(
+        frame, labels
+    )
+    path = tmp_path / "report.html"
+    kernline.report(model, frame, labels, path, title="t" + long, source="s" + long)
+    text = path.read_text(encoding="utf-8")
+    assert len(text) < 5_000_000
+    assert "n" * 201 not in text
+    for begin in ("a", "red", "yes", "t", "s"):
+        shown = begin + "n" * (199 - len(begin))
+        assert f"{shown}…" in text or f"{shown}\\u2026" in text
+
+
+def test_edits_and_unknown_labels_are_listed_up_to_100(tmp_path):
+    model, X, _ = table_model()
+    shapes = model.shapes_.with_history(model.shapes_.training, tuple(f"change {k}" for k in range(100_000)))
+    path = tmp_path / "report.html"
+    with pytest.warns(UserWarning, match="100 of 100 rows have labels"):
+        kernline.report(model.with_shapes(shapes), X, [f"unknown {k}" for k in range(len(X))], path)
+    text = path.read_text(encoding="utf-8")
+    assert "change 99<" in text
+    assert "change 100<" not in text
+    assert "and 99,900 more" in text
+    rows = X.loc[X.index.repeat(30)]
+    with pytest.warns(UserWarning, match="3,000 of 3,000 rows have labels"):
+        kernline.report(model, rows, [f"unknown {k:04}" for k in range(len(rows))], path)
+    text = path.read_text(encoding="utf-8")
+    assert "unknown 0099" in text
+    assert "and 2,900 more" in text
+    assert path.stat().st_size < 5_000_000
 
 
 def test_the_callable_module_has_the_signature_and_text_of_the_function():

@@ -85,9 +85,19 @@ def regression_charts(outcome: Measured) -> list[dict[str, object]]:
     rows = np.unique(np.linspace(0, outcome.n_rows - 1, _MOST_DOTS).astype(np.int64))
     charts: list[dict[str, object]] = []
     for true, found in zip(outcome.true.T, outcome.found.T, strict=True):
-        counts, edges = np.histogram(found - true, bins=_HISTOGRAM_BINS)
+        errors = found - true
+        counts, edges = np.histogram(errors, bins=_HISTOGRAM_BINS, range=_range(errors))
         charts.append({"dots": _points(true[rows], found[rows]), "errors": _points(edges, counts.astype(np.float64))})
     return charts
+
+
+def _range(errors: Array) -> tuple[float, float]:
+    """The range of a histogram: that of the errors, but not so narrow that edges of bins are the same float."""
+    low, high = float(errors.min()), float(errors.max())
+    if low == high:
+        low, high = low - 0.5, high + 0.5
+    least = 4.0 * _HISTOGRAM_BINS * float(np.spacing(max(abs(low), abs(high))))
+    return (low, high) if high - low >= least else (low - least, high + least)
 
 
 def convergence(histories: Sequence[Sequence[object]]) -> list[dict[str, object]]:

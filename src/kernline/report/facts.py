@@ -12,10 +12,10 @@ import sklearn
 
 from ..array_types import MatrixLike, is_sparse
 from ..shapes import ShapeFunctions
-from .markup import number
+from .markup import number, shortened
 from .outcome import Classified, Outcome, Predictor
 
-_LONGEST = 200
+_MOST_EDITS = 100
 # Fitted values that stand beside the parameters they come from.
 _FITTED = ("kernel_", "C_", "gamma_", "loss_", "scale_", "solver_")
 
@@ -23,13 +23,15 @@ Rows = list[tuple[str, object]]
 
 
 def steps_of(model: Predictor) -> list[Predictor]:
-    """The steps of a pipeline, or the model alone."""
-    return [step for _, step in model.steps] if hasattr(model, "steps") else [model]
+    """The steps of a pipeline, without those that pass the rows through; or the model alone."""
+    if not hasattr(model, "steps"):
+        return [model]
+    return [step for _, step in model.steps if step is not None and not isinstance(step, str)]
 
 
 def described(model: Predictor) -> str:
     """The class of a model, with the steps of a pipeline."""
-    return " → ".join(type(step).__name__ for step in steps_of(model))
+    return shortened(" → ".join(type(step).__name__ for step in steps_of(model)))
 
 
 def relative_gap(model: Predictor) -> float | None:
@@ -67,7 +69,9 @@ def model_facts(model: Predictor, shapes: ShapeFunctions | None) -> Rows:
     rows += [(f"{name.rstrip('_')} used", _short(getattr(final, name))) for name in _FITTED if hasattr(final, name)]
     if shapes is not None:
         rows += [("Pairs of features", f"{len(shapes.pairs):,}"), ("Size in memory", f"{shapes.nbytes / 1024:,.0f} KB")]
-        rows += [("Edited", edit) for edit in getattr(shapes, "edits", ())]
+        rows += [("Edited", shortened(edit)) for edit in shapes.edits[:_MOST_EDITS]]
+        n_more = len(shapes.edits) - _MOST_EDITS
+        rows += [("Edited", f"and {n_more:,} more")] if n_more > 0 else []
     return rows
 
 
@@ -89,7 +93,7 @@ def parameters(model: Predictor) -> Rows:
 
 def data_facts(X: MatrixLike, outcome: Outcome, source: str | None) -> Rows:
     """What the rows of the report are."""
-    rows: Rows = [] if source is None else [("File", source)]
+    rows: Rows = [] if source is None else [("File", shortened(source))]
     rows.append(("Rows", f"{outcome.n_rows:,}"))
     if is_sparse(X):
         rows.append(("Stored values", f"{X.nnz:,}"))
@@ -124,4 +128,4 @@ def versions(bokeh_version: str) -> Rows:
 
 def _short(value: object) -> str:
     text = np.array2string(value, threshold=20) if isinstance(value, np.ndarray) else str(value)
-    return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}…"
+    return shortened(text)

@@ -18,10 +18,11 @@ from ..tables import DenseTable, PairTable, PowersTable
 from ..tables.pmsvm import LOG_SHIFT
 from .embedding import Packed, packed
 from .listing import Listing, curve_points, drawn_units
+from .markup import shortened
 
 Described = dict[str, object]
 _TYPE_OF_WEIGHTS = ("<f4",)
-# Densities of the most important functions only, so that they do not take the place of curves.
+# Densities and limits of the most important functions only, so that they do not take the place of curves.
 _DENSITIES = 2000
 
 
@@ -50,6 +51,8 @@ def described_functions(shapes: ShapeFunctions, chosen: Listing, names: list[str
         "terms": _terms(shapes, chosen),
         "pairs": _pairs(shapes, chosen),
         "density": _density(shapes, columns),
+        "limits": _limits(shapes, columns),
+        "booleans": _booleans(shapes, columns),
     }
 
 
@@ -148,7 +151,9 @@ def _terms(shapes: ShapeFunctions, chosen: Listing) -> list[Described]:
 
 
 def _axis(shapes: ShapeFunctions, j: int, axis: Axis) -> Described:
-    return {"kind": axis.kind, "points": packed(axis.points), "names": level_names(shapes, j, axis)}
+    names = level_names(shapes, j, axis)
+    shown = None if names is None else [shortened(name) for name in names]
+    return {"kind": axis.kind, "points": packed(axis.points), "names": shown}
 
 
 def _pairs(shapes: ShapeFunctions, chosen: Listing) -> list[Described]:
@@ -170,7 +175,7 @@ def _pair_axis(shapes: ShapeFunctions, j: int, axis: PairAxis) -> Described:
         "points": packed(axis.points),
         "places": packed(axis.places),
         "size": axis.size,
-        "names": None if names is None else [names[int(point)] for point in axis.points],
+        "names": None if names is None else [shortened(names[int(point)]) for point in axis.points],
     }
 
 
@@ -189,6 +194,20 @@ def _density(shapes: ShapeFunctions, columns: Indices) -> Described | None:
         "units": packed(cells.values(shapes.encoder)[at], _TYPE_OF_WEIGHTS),
         "counts": packed(cells.counts[at]),
     }
+
+
+def _limits(shapes: ShapeFunctions, columns: Indices) -> Packed | None:
+    """The least and the largest training value of each column; None if they are not known."""
+    if shapes.training is None or not shapes.training.limits.size:
+        return None
+    return packed(shapes.training.limits[columns[:_DENSITIES]])
+
+
+def _booleans(shapes: ShapeFunctions, columns: Indices) -> Packed | None:
+    """Which columns have only the values 0 and 1 in the training rows; None if that is not known."""
+    if shapes.training is None or not shapes.training.booleans.size:
+        return None
+    return packed(shapes.training.booleans[columns])
 
 
 def _counts(shapes: ShapeFunctions, start: int, n_columns: int) -> Packed | None:

@@ -16,7 +16,7 @@ from ..array_types import Array, Indices
 _QUANTILE = 1.959963984540054  # of the normal distribution, for 95 %
 N_SAMPLES = 200
 # Counts that are in memory at a time, as float64.
-_COUNTS_AT_ONCE = 4_000_000
+_COUNTS_AT_ONCE = 1_000_000
 
 
 class Interval(NamedTuple):

@@ -7,9 +7,18 @@ from collections.abc import Iterable, Sequence
 from .embedding import escaped
 from .intervals import Interval
 
+# Characters of a name that a page shows.
+_LONGEST = 200
+
 
 class Markup(str):
     """Text that is HTML already."""
+
+
+def shortened(text: object) -> str:
+    """A name, or its beginning if it is very long, so that names do not fill the page."""
+    name = str(text)
+    return name if len(name) <= _LONGEST else f"{name[: _LONGEST - 1]}…"
 
 
 def cell(value: object) -> str:

@@ -12,6 +12,7 @@ from ..shapes import ShapeFunctions
 from ..shapes.contributions import explain
 from .embedding import packed
 from .listing import Listing
+from .markup import shortened
 from .outcome import Classified, Outcome
 
 N_WRONG, _N_OTHERS = 10, 10
@@ -65,7 +66,7 @@ def reasons(
         if outcome.true[row] < outcome.n_classes:
             push = push - parts.row(0, int(outcome.true[row]))
     order = np.argsort(-push, kind="stable")[:_N_REASONS]
-    return [(shapes.name_of(int(k)), float(push[k])) for k in order if push[k] > 0.0]
+    return [(shortened(shapes.name_of(int(k))), float(push[k])) for k in order if push[k] > 0.0]
 
 
 def label_of(outcome: Outcome, row: int) -> str:

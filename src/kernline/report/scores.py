@@ -97,27 +97,33 @@ def _errors(bootstrap: Bootstrap, columns: Array) -> list[Interval]:
 def _averages(outcome: Classified, bootstrap: Bootstrap) -> list[Score]:
     """Balanced accuracy and F1, averages over classes, of classes that the rows have."""
     n = len(outcome.names)
-    true, said = (np.eye(n)[labels] for labels in (outcome.true, outcome.found))
-    columns = np.hstack([true, said, true * said])
 
-    def scores(sums: Array) -> list[Array]:
-        rows, found, right = np.split(sums, 3, axis=1)
+    def scores(counts: Array) -> list[Array]:
+        rows, found = _counted(outcome.true, counts, n), _counted(outcome.found, counts, n)
+        right = _counted(outcome.true, counts * outcome.right, n)
         present, used = rows > 0.0, rows + found > 0.0
         recall = np.divide(right, rows, out=np.zeros_like(rows), where=present)
         f1 = np.divide(2.0 * right, rows + found, out=np.zeros_like(rows), where=used)
         return [recall.sum(axis=1) / present.sum(axis=1), f1.sum(axis=1) / used.sum(axis=1)]
 
-    of_all, samples = scores(columns.sum(axis=0)[None]), scores(bootstrap.sums(columns))
+    of_all = scores(np.ones((1, outcome.n_rows)))
+    blocks = [scores(counts) for counts in bootstrap.counts()]
+    samples = [np.concatenate(values) for values in zip(*blocks, strict=True)]
     intervals = [bootstrap.interval(float(value[0]), sample) for value, sample in zip(of_all, samples, strict=True)]
     names = ("Balanced accuracy", "F1, mean of classes")
     return [Score(name, interval, "bootstrap", True) for name, interval in zip(names, intervals, strict=True)]
+
+
+def _counted(labels: Indices, counts: Array, n_labels: int) -> Array:
+    """The rows of each label in each sample, (n_samples, n_labels), without a matrix of rows and labels."""
+    return np.stack([np.bincount(labels, sample, minlength=n_labels) for sample in counts])
 
 
 def _areas(outcome: Classified) -> list[float | None]:
     """The area under the ROC curve of each class against the rest; None if the rows are all of it, or none."""
     scores = outcome.class_scores
     ones = np.ones((1, outcome.n_rows))
-    areas = [float(_ranked_area(scores[:, k], outcome.true == k, [ones])[0]) for k in range(outcome.n_classes)]
+    areas = [float(_Ranking(scores[:, k], outcome.true == k).areas(ones)[0]) for k in range(outcome.n_classes)]
     return [area if np.isfinite(area) else None for area in areas]
 
 
@@ -132,22 +138,26 @@ def _area_score(outcome: Classified, bootstrap: Bootstrap) -> Score | None:
     value = float(np.mean([area for k in chosen if (area := areas[k]) is not None]))
     if outcome.n_rows * len(chosen) > _MOST_RANKED:
         return Score(name, Interval(value, value, value), None, True)
-    scores, counts = outcome.class_scores, list(bootstrap.counts())
-    samples = np.mean([_ranked_area(scores[:, k], outcome.true == k, counts) for k in chosen], axis=0)
-    return Score(name, bootstrap.interval(value, samples), "bootstrap", True)
+    scores = outcome.class_scores
+    rankings = [_Ranking(scores[:, k], outcome.true == k) for k in chosen]
+    samples = [np.mean([ranking.areas(counts) for ranking in rankings], axis=0) for counts in bootstrap.counts()]
+    return Score(name, bootstrap.interval(value, np.concatenate(samples)), "bootstrap", True)
 
 
-def _ranked_area(scores: Array, is_class: Indices, counts: list[Array]) -> Array:
-    """The area under the ROC curve of each sample: the share of pairs of rows in the right order, ties half."""
-    order = np.argsort(scores, kind="stable")
-    first = np.flatnonzero(np.append(True, np.diff(scores[order]) > 0.0))  # of equal scores
-    inside = is_class[order]
-    areas = []
-    for block in counts:
-        weight = block[:, order]
-        positive = np.add.reduceat(weight * inside, first, axis=1)
-        negative = np.add.reduceat(weight * ~inside, first, axis=1)
+class _Ranking:
+    """Rows in the order of their scores of a class."""
+
+    def __init__(self, scores: Array, is_class: Indices) -> None:
+        self.order = np.argsort(scores, kind="stable")
+        self.first = np.flatnonzero(np.append(True, np.diff(scores[self.order]) > 0.0))  # of equal scores
+        self.inside = is_class[self.order]
+
+    def areas(self, counts: Array) -> Array:
+        """The area under the ROC curve of each sample: the share of pairs of rows in the right order, ties half."""
+        weight = counts[:, self.order]
+        positive = np.add.reduceat(weight * self.inside, self.first, axis=1)
+        negative = np.add.reduceat(weight * ~self.inside, self.first, axis=1)
         below = np.cumsum(negative, axis=1) - 0.5 * negative
         with np.errstate(divide="ignore", invalid="ignore"):
-            areas.append((positive * below).sum(axis=1) / (positive.sum(axis=1) * negative.sum(axis=1)))
-    return np.concatenate(areas)
+            areas: Array = (positive * below).sum(axis=1) / (positive.sum(axis=1) * negative.sum(axis=1))
+        return areas

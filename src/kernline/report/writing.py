@@ -23,6 +23,7 @@ from . import diagnostics, facts, sections
 from .embedding import json_text, packed
 from .functions import described_functions
 from .listing import DRAWN_POINTS, Listing, listing
+from .markup import shortened
 from .outcome import Classified, Classifier, Outcome, Predictor, classified, is_classifier, measured
 from .page import Bokeh, Page, bokeh_scripts, features_section, own_script, what_if_section
 from .rows import chosen_rows, described_rows, reasons, used_columns, used_functions, worst_rows
@@ -86,7 +87,7 @@ def report(
     bokeh = bokeh_scripts()
     predictor = _checked(model)
     outcome = _outcome(predictor, X, y)
-    page = _page(predictor, X, outcome, bokeh, title or f"{facts.described(predictor)}: report", source)
+    page = _page(predictor, X, outcome, bokeh, shortened(title or f"{facts.described(predictor)}: report"), source)
     with replacing(Path(path)) as file:
         file.write(page.html(bokeh))
 
@@ -177,7 +178,7 @@ def _additive(model: Predictor, X: MatrixLike) -> Additive | None:
     if shapes.training is not None and not is_sparse(matrix):
         shapes = shapes.centred()
     units = np.broadcast_to(getattr(final, "target_unit_", 1.0), shapes.n_problems)
-    return Additive(shapes, matrix, names_of_problems(final), units.tolist())
+    return Additive(shapes, matrix, [shortened(name) for name in names_of_problems(final)], units.tolist())
 
 
 def _score_sections(model: Predictor, outcome: Outcome, data: dict[str, object]) -> dict[str, str]:
@@ -239,7 +240,7 @@ def _described(additive: Additive, outcome: Outcome, budget: int) -> tuple[dict[
     """Data of functions, which take `budget` bytes at most, and of rows; what is listed, and which rows these are."""
     shapes, matrix = additive.shapes, additive.matrix
     named = shapes.feature_names_in_ is not None or shapes.n_functions > shapes.n_features
-    names = shapes.function_names if named else None
+    names = [shortened(name) for name in shapes.function_names] if named else None
     rows = chosen_rows(outcome, used_columns(shapes, matrix, 0).size).rows
     used = [used_functions(shapes, used_columns(shapes, matrix, row)) for row in rows]
     chosen, n_rows = listing(shapes, names, used, budget)

@@ -20,6 +20,7 @@ function exactCurve(model, place) {
   if (!clips) x = linearRange(model, place);
   if (model.edges && clips) x = [...new Set([...x, ...edgesOf(model, place)])];
   x.sort((a, b) => a - b);
+  x = withinLimits(model, place, x);
   const f = model.problems.map(() => new Float64Array(x.length));
   x.forEach((value, i) => {
     const out = new Float64Array(model.nProblems);
@@ -29,6 +30,21 @@ function exactCurve(model, place) {
     });
   });
   return { x, f, problems: model.problems.map((_, p) => p), steps: read.kind === "rows" };
+}
+
+// The values between the limits of the training rows, with the limits. A scale may begin at zero, far from all rows.
+function withinLimits(model, place, x) {
+  const limits = model.limits(place);
+  if (!limits) return x;
+  const [low, high] = limits.map((limit) => clamp(limit, x[0], x[x.length - 1]));
+  return low < high ? [low, ...x.filter((value) => value > low && value < high), high] : x;
+}
+
+// y at a value, linear between points.
+function interpolated(x, y, value) {
+  const at = clamp(countAtOrBelow(x, value), 1, x.length - 1);
+  const share = x[at] > x[at - 1] ? clamp((value - x[at - 1]) / (x[at] - x[at - 1]), 0, 1) : 0;
+  return y[at - 1] + share * (y[at] - y[at - 1]);
 }
 
 function edgesOf(model, place) {
@@ -52,13 +68,16 @@ function drawnCurve(model, place) {
   const first = model.drawnSlot[place] * n;
   const units = decoded(drawn.units);
   const points = decoded(drawn.points);
-  const x = Array.from(units, (u) => model.valueAt(place, u));
+  const known = Array.from(units, (u) => model.valueAt(place, u));
+  const x = withinLimits(model, place, known);
   const problems = Array.from(decoded(drawn.problems).subarray(first, first + n));
   const f = problems.map((_, i) => {
     const low = decoded(drawn.low)[first + i];
     const high = decoded(drawn.high)[first + i];
     const begin = (first + i) * units.length;
-    return Float64Array.from(points.subarray(begin, begin + units.length), (step) => low + (step / 255) * (high - low));
+    const steps = points.subarray(begin, begin + units.length);
+    const all = Float64Array.from(steps, (step) => low + (step / 255) * (high - low));
+    return x === known ? all : Float64Array.from(x, (value) => interpolated(known, all, value));
   });
   return { x, f, problems, steps: false };
 }
@@ -72,12 +91,14 @@ function densityOf(model, place) {
   if (j + 1 >= density.starts.length) return null;
   const [begin, end] = [density.starts[j], density.starts[j + 1]];
   const counts = Array.from(decoded(density.counts).subarray(begin, end));
-  const x = Array.from(decoded(density.units).subarray(begin, end), (u) => model.valueAt(place, u));
+  let x = Array.from(decoded(density.units).subarray(begin, end), (u) => model.valueAt(place, u));
   const stored = counts.reduce((a, b) => a + b, 0);
   if (model.isNumber[place] && !model.missingTerm(place) && stored < density.rows) {
     x.unshift(model.valueAt(place, 0));
     counts.unshift(density.rows - stored);
   }
+  const limits = model.isNumber[place] && model.limits(place);
+  if (limits) x = x.map((value) => clamp(value, ...limits)); // the middle of a cell may lie beyond them
   return counts.length ? { x, counts } : null;
 }
 

@@ -139,6 +139,15 @@ class Model {
     return this.edges[at] + share * (this.edges[at + 1] - this.edges[at]);
   }
 
+  // The least and the largest training value of a number; null if they are not known, or equal.
+  limits(place) {
+    const limits = decoded(this.functions.limits);
+    const j = this.column[place];
+    if (!limits || j < 0 || 2 * j >= limits.length) return null;
+    const [low, high] = [limits[2 * j], limits[2 * j + 1]];
+    return Number.isFinite(low) && Number.isFinite(high) && low < high ? [low, high] : null;
+  }
+
   // f of a number that is exact, for all problems, added to `out`.
   addCurve(place, x, out) {
     const u = this.unit(place, x);

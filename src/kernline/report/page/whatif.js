@@ -200,10 +200,13 @@ class Control {
 
   // Whether the training rows have 0 and 1 only, as of a flag. Values beyond them must not count, or they can be typed.
   isZeroOrOne() {
-    const density = densityOf(this.model, this.place);
+    const { model, place } = this;
     const known = (x) => x === 0 || x === 1;
-    if (!density || !this.model.functions.clips || this.model.valueAt(this.place, 1) !== 1) return false;
-    return density.x.length === 2 && density.x.every(known) && (known(this.value) || Number.isNaN(this.value));
+    if (!model.functions.clips || model.valueAt(place, 1) !== 1 || !(known(this.value) || Number.isNaN(this.value))) return false;
+    const booleans = decoded(model.functions.booleans);
+    if (booleans) return Boolean(booleans[model.column[place]]);
+    const density = densityOf(model, place);
+    return density !== null && density.x.length === 2 && density.x.every(known);
   }
 
   numberFields() {
@@ -232,7 +235,7 @@ class Control {
 
   range() {
     const { model, place } = this;
-    let [low, high] = [model.valueAt(place, 0), model.valueAt(place, 1)];
+    let [low, high] = model.limits(place) || [model.valueAt(place, 0), model.valueAt(place, 1)];
     if (!model.functions.clips) [low, high] = linearRange(model, place);
     const own = this.value;
     if (Number.isFinite(own)) [low, high] = [Math.min(low, own), Math.max(high, own)];
