@@ -59,7 +59,7 @@ def _lines(shapes: ShapeFunctions, curve: Curve) -> Iterator[tuple[object, ...]]
 def density_at(curve: Curve) -> Array:
     """The share of the training rows at each point of a curve: NaN where it is not known.
 
-    The rows of a bin are shared among the points in it, or belong to the nearest one if there is none.
+    All rows of a bin are counted at the point nearest to its middle, so other points may have none.
     """
     density = curve.density
     if density is None or curve.y is not None:
