@@ -210,9 +210,28 @@ def test_smoothing_keeps_straight_lines():
         ("age", {"clip": (1.0, -1.0)}, r"clip must be \(low, high\)"),
         ("age", {"replace": ([2.0, 1.0], [0.0, 0.0])}, "with x that increases"),
         ("age", {"replace": {"red": 1.0}}, "replace by names is for categories"),
-        ("age", {"clip": 1}, r"clip must be \(low, high\), with None for no limit; got 1"),
+        ("age", {"clip": 1}, r"clip must be \(low, high\), in order .*, with None for no limit; got 1"),
         ("age", {"clip": ("a", "b")}, r"clip must be \(low, high\)"),
-        ("age", {"replace": np.nan}, "finite numbers; got nan at place 0"),
+        ("age", {"clip": "ab"}, r"clip must be \(low, high\).*; got 'ab'"),
+        ("age", {"clip": (np.nan, 1.0)}, r"clip must be .*; got \(nan, 1.0\)"),
+        ("age", {"clip": (np.inf, np.inf)}, r"clip must be .*; got \(inf, inf\)"),
+        ("age", {"clip": (None, -np.inf)}, r"clip must be .*; got \(None, -inf\)"),
+        ("age", {"clip": (1e39, None)}, r"clip must be .*; got \(1e\+39, None\)"),
+        ("colour", {"clip": (None, np.nan)}, r"clip must be .*; got \(None, nan\)"),
+        (4, {"clip": (np.nan, np.nan)}, r"clip must be .*; got \(nan, nan\)"),
+        ("age", {"replace": np.nan}, r"finite numbers of at most 1e\+30 in magnitude; got nan"),
+        ("age", {"replace": np.array(np.inf)}, "finite numbers .*; got array\\(inf\\)"),
+        ("age", {"replace": 10**400}, "finite numbers .*; got 1000"),
+        ("age", {"replace": ([0.0, 100.0], [0.0, 1e300])}, r"finite numbers .*; got 1e\+300 at place 1"),
+        ("age", {"replace": ([0.0, 100.0, 1e6], [0.0, 1.0, np.inf])}, "finite numbers .*; got inf at place 2"),
+        ("age", {"replace": ([0.0, np.inf], [0.0, 1.0])}, "the x of replace must be finite; got inf"),
+        ("age", {"replace": lambda x: x * 1e40}, r"finite numbers .*; got .*e\+4\d at place"),
+        ("colour", {"replace": {"red": 1e39}}, r"finite numbers .*; got 1e\+39 for 'red'"),
+        ("colour", {"replace": {"red": np.nan}}, "finite numbers .*; got nan for 'red'"),
+        ("colour", {"replace": {"red": None}}, "finite numbers .*; got None for 'red'"),
+        ("colour", {"replace": -np.inf}, "finite numbers .*; got -inf"),
+        ("colour", {"replace": "red"}, "must be a number, or a dict"),
+        (4, {"replace": np.float32(np.nan)}, "finite numbers .*; got .*nan"),
         ("colour", {"smooth": 0.1}, "smooth does not apply to a category"),
         ("colour", {"monotone": "increasing"}, "monotone does not apply to a category"),
         ("colour", {"replace": {"violet": 1.0}}, "'colour' has no level 'violet'. There are: blue, green, red"),
@@ -227,6 +246,22 @@ def test_smoothing_keeps_straight_lines():
 def test_what_is_refused(model, function, change, message):
     with pytest.raises(ValueError, match=message):
         model.shapes_.edit(function, **change)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e39, np.float64(1e300)])
+def test_constants_that_are_not_finite_are_refused_without_codes(value, table):
+    shapes = fitted("linear", *table, scale="minmax").shapes_
+    with pytest.raises(ValueError, match=r"finite numbers of at most 1e\+30 in magnitude; got"):
+        shapes.edit("hours", replace=value)
+
+
+@pytest.mark.filterwarnings("error")
+def test_the_largest_effects(model, table):
+    for function in ("age", "colour", 4):
+        edited = model.shapes_.edit(function, replace=1e30).edit(function, clip=(None, np.inf))
+        assert np.isfinite(edited.explain(table[0]).decision()).all()
+    edited = model.shapes_.edit("age", replace=([0.0, 100.0], [-1e30, 1e30]))
+    assert np.isfinite(model.with_shapes(edited).decision_function(table[0])).all()
 
 
 def test_shapes_of_other_models_are_refused(model):
