@@ -1,6 +1,7 @@
 """Edited models predict, save and export what was changed, and keep a history of it."""
 
 import pickle
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -262,6 +263,18 @@ def test_the_largest_effects(model, table):
         assert np.isfinite(edited.explain(table[0]).decision()).all()
     edited = model.shapes_.edit("age", replace=([0.0, 100.0], [-1e30, 1e30]))
     assert np.isfinite(model.with_shapes(edited).decision_function(table[0])).all()
+
+
+@pytest.mark.parametrize("value", [2, np.int64(2), np.float32(2), np.array(2.0), Fraction(2)], ids=repr)
+@pytest.mark.parametrize("name", ["hats", "linear"])
+def test_every_real_scalar_is_a_constant(name, value, table):
+    X, y = table
+    shapes = fitted(name, X, y, scale="minmax").shapes_
+    for function, k in (("age", 0), ("job", 3)):
+        edited, expected = shapes.edit(function, replace=value), shapes.edit(function, replace=2.0)
+        assert edited.edits == (f"{function}: replaced by 2",)
+        assert np.ptp(contributions(edited, X, k)) == pytest.approx(0.0, abs=1e-6)  # gaps too
+        assert_array_equal(edited.explain(X).decision(), expected.explain(X).decision())
 
 
 def test_shapes_of_other_models_are_refused(model):
