@@ -10,6 +10,7 @@ from sklearn.datasets import load_digits
 
 import kernline
 from kernline import AdditiveSVC, AdditiveSVR, export
+from kernline.shapes.comparison import compare
 from kernline.shapes.edits import smoothed, with_points
 
 from .models import APPROXIMATIONS, fitted, mixed, scores
@@ -111,6 +112,58 @@ def test_categories(name, table):
         assert_allclose(curve.effect[1], shapes.curve("job").effect[1], rtol=1e-5, atol=1e-6)
         clipped = edited.edit("job", clip=(None, 1.0))
         assert clipped.curve("job").effect.max() <= 1.0 + 1e-6
+
+
+@pytest.fixture(scope="module")
+def two_missing(table):
+    """A table with a level "missing" beside gaps, and a model of it."""
+    X, y = table
+    X = X.assign(job=X.job.replace("clerk", "missing"))
+    return AdditiveSVC("chi2", scale="minmax", loss="hinge", C=1.0).fit(X, y), X
+
+
+def test_a_level_named_missing_is_not_a_gap(two_missing):
+    model, X = two_missing
+    shapes = model.shapes_
+    before = contributions(shapes, X, 3)[:, 0]
+    is_gap, is_level = X.job.isna().to_numpy(), (X.job == "missing").to_numpy()
+    assert is_gap.any()
+    assert is_level.any()
+    for key, changed in ((None, is_gap), ("missing", is_level)):
+        edited = shapes.edit("job", replace={key: 3.0})
+        after = contributions(edited, X, 3)[:, 0]
+        assert_allclose(after[changed], 3.0, rtol=1e-6)
+        assert_allclose(after[~changed], before[~changed], rtol=1e-5, atol=1e-6)
+        largest = compare(shapes, edited).set_index("feature").largest
+        assert largest["job"] > 1.0
+        frame = edited.frame(["job"])
+        # pandas keeps None in a column of objects, and has NaN in one of strings
+        found = frame.value.isna() if key is None else frame.value == "missing"
+        assert_allclose(frame.effect[found], [3.0], rtol=1e-6)
+    assert shapes.curve("job").x.tolist() == ["baker", "missing", "(missing)"]
+
+
+def test_gaps_are_compared_with_gaps(two_missing, table):
+    with_level = two_missing[0].shapes_.edit("job", replace={"baker": 0.0, "missing": 0.0, None: 3.0})
+    without = fitted("hats", *table, scale="minmax").shapes_.edit(
+        "job", replace={"baker": 0.0, "clerk": 0.0, None: 3.0}
+    )
+    found = compare(with_level, without).set_index("feature").largest["job"]
+    assert found < 3.0  # a gap and a level that are confused differ by 3 at least, and centred curves by little
+    assert_array_equal(compare(with_level, with_level).largest, 0.0)
+
+
+def test_gaps_of_categories_are_none_or_missing(table):
+    shapes = fitted("hats", *table, scale="minmax").shapes_
+    by_none, by_name = (shapes.edit("job", replace={key: 1.0}) for key in (None, "missing"))
+    assert_array_equal(by_none.weights, by_name.weights)
+    assert by_none.frame(["job"]).value.tolist() == ["baker", "clerk", "missing"]
+    with pytest.raises(ValueError, match=r"'colour' has no level None\. There are: blue, green, red\."):
+        shapes.edit("colour", replace={None: 1.0})
+    with pytest.raises(ValueError, match=r"no level 'cook'\. There are: baker, clerk, None for gaps\."):
+        shapes.edit("job", replace={"cook": 1.0})
+    with pytest.raises(ValueError, match="two numbers for the level 'missing' of 'job'"):
+        shapes.edit("job", replace={None: 1.0, "missing": 2.0})
 
 
 def test_pairs(model, table):

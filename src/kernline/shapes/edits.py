@@ -18,14 +18,14 @@ import scipy.linalg
 from ..array_types import Array, Floats
 from ..encoding.terms import NumberTerm
 from ..tables import PairTable
-from .curves import axis_labels
+from .curves import MISSING, level_keys
 
 if TYPE_CHECKING:
     from .functions import ShapeFunctions
 
-Replacement: TypeAlias = (
-    float | Array | Callable[[Array], Array] | Mapping[str, float] | tuple[Sequence[float], Sequence[float]]
-)
+# Effects by the names of levels. None stands for gaps, and so does "missing" unless a level has this name.
+Levels: TypeAlias = Mapping[str, float] | Mapping[str | None, float]
+Replacement: TypeAlias = float | Array | Callable[[Array], Array] | Levels | tuple[Sequence[float], Sequence[float]]
 Direction: TypeAlias = Literal["increasing", "decreasing"]
 Ends: TypeAlias = tuple[float | None, float | None]
 
@@ -51,8 +51,7 @@ class Change:
             raise ValueError("edit: there is nothing to do. Pass smooth, clip, monotone or replace.")
         constant = _as_float(self.replace)
         if constant is not None:
-            _check_effect(constant, self.replace)
-            object.__setattr__(self, "replace", constant)
+            object.__setattr__(self, "replace", _checked_effect(constant, self.replace))
         if self.smooth is not None and not 0.0 < self.smooth <= 1.0:
             raise ValueError(f"edit: smooth must be a share of the range, in (0, 1]; got {self.smooth!r:.50}.")
         if self.monotone not in (None, "increasing", "decreasing"):
@@ -111,12 +110,13 @@ def _as_float(given: object) -> float | None:
         return np.inf if given > 0 else -np.inf  # type: ignore[operator]
 
 
-def _check_effect(value: float | None, given: object, place: str = "") -> None:
+def _checked_effect(value: float | None, given: object, place: str = "") -> float:
     """Refuse what is not a number, not finite, or too large."""
     if value is None or not abs(value) <= _LARGEST:
         raise ValueError(
             f"edit: replace must give finite numbers of at most {_LARGEST:g} in magnitude; got {given!r:.50}{place}."
         )
+    return value
 
 
 def edited(shapes: ShapeFunctions, k: int, change: Change, problem: int | None) -> ShapeFunctions:
@@ -262,7 +262,7 @@ def _finite(values: Array, shape: tuple[int, ...]) -> Array:
     allowed = np.abs(values) <= _LARGEST
     if not allowed.all():
         bad = int(np.flatnonzero(~allowed)[0])
-        _check_effect(float(values.flat[bad]), float(values.flat[bad]), f" at place {bad}")
+        _checked_effect(float(values.flat[bad]), float(values.flat[bad]), f" at place {bad}")
     return np.array(values)
 
 
@@ -303,35 +303,40 @@ def smoothed(u: Array, values: Array, weight: Array, length: float) -> Array:
 def _edited_category(shapes: ShapeFunctions, k: int, change: Change, problems: list[int]) -> ShapeFunctions:
     change.refuse_order("category")
     weights, offset = np.array(shapes.weights), _offset(shapes, k)
-    for number, term in enumerate(shapes.encoder.terms):
-        if term.columns != (k,):
-            continue
+    keys = {
+        number: level_keys(shapes, k, term.axes[0])  # type: ignore[attr-defined]
+        for number, term in enumerate(shapes.encoder.terms)
+        if term.columns == (k,)
+    }
+    wanted = _wanted_levels(shapes.name_of(k), [key for part in keys.values() for key in part], change.replace)
+    for number, part in keys.items():
         scores = shapes.term_scores(number) - offset
-        labels = axis_labels(shapes, k, term.axes[0])  # type: ignore[attr-defined]
+        places = [place for place, key in enumerate(part) if key in wanted]
         for p in problems:
-            values = scores[:, p]
-            if change.replace is not None:
-                values = _replaced_levels(shapes, k, labels, values, change.replace)
-            scores[:, p] = change.clipped(values)
+            scores[places, p] = [wanted[part[place]] for place in places]
+            scores[:, p] = change.clipped(scores[:, p])
         _set_scores(shapes, weights, shapes.encoder.term_start[number], scores + offset)
     return _rebuilt(shapes, weights, k, np.zeros(shapes.n_problems))
 
 
-def _replaced_levels(shapes: ShapeFunctions, k: int, labels: list[str], values: Array, given: Replacement) -> Array:
+def _wanted_levels(name: str, keys: list[str | None], given: Replacement | None) -> dict[str | None, float]:
+    """The effects that are given for levels, with None for gaps."""
+    if given is None:
+        return {}
+    if isinstance(given, float):
+        return dict.fromkeys(keys, given)
     if not isinstance(given, Mapping):
-        if not isinstance(given, float):
-            raise ValueError("edit: replace of a category must be a number, or a dict from names of levels to numbers.")
-        return np.full(len(labels), given)
-    known = shapes.curve(k).x.tolist()
-    unknown = [name for name in given if str(name) not in known]
-    if unknown:
-        raise ValueError(
-            f"edit: {shapes.name_of(k)!r} has no level {unknown[0]!r}. There are: {', '.join(known[:20])}."
-        )
-    for name, value in given.items():
-        _check_effect(_as_float(value), value, f" for {name!r:.50}")
-    named = {str(name): float(value) for name, value in given.items()}
-    return np.array([named.get(label, value) for label, value in zip(labels, values, strict=True)])
+        raise ValueError("edit: replace of a category must be a number, or a dict from names of levels to numbers.")
+    wanted: dict[str | None, float] = {}
+    for level, value in given.items():
+        key = None if level is None or (level == MISSING and MISSING not in keys) else str(level)
+        if key not in keys:
+            known = ["None for gaps" if one is None else one for one in keys[:20]]
+            raise ValueError(f"edit: {name!r} has no level {level!r}. There are: {', '.join(known)}.")
+        if key in wanted:
+            raise ValueError(f"edit: replace has two numbers for the level {level!r} of {name!r}; pass one.")
+        wanted[key] = _checked_effect(_as_float(value), value, f" for {level!r:.50}")
+    return wanted
 
 
 def _edited_pair(shapes: ShapeFunctions, k: int, change: Change, problems: list[int]) -> ShapeFunctions:
