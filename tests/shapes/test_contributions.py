@@ -101,6 +101,21 @@ def test_rows_and_their_largest(digits):
         assert top == np.argsort(-np.abs(values), kind="stable")[:3].tolist()
 
 
+def test_negative_row_numbers_count_from_the_last_row():
+    X, y = mixed()
+    shapes = AdditiveSVC(interactions=2).fit(X, y).shapes_
+    for found in (shapes.explain(X[:7]), shapes.centred().explain(X[:7])):
+        for i in range(-7, 0):
+            np.testing.assert_array_equal(found.row(i), found.row(i + 7))
+            assert found.top(i) == found.top(i + 7)
+            assert found.top(i)
+        for i in (-8, 7):
+            with pytest.raises(IndexError, match=rf"no row {i}\. There are 7, 0 to 6"):
+                found.row(i)
+            with pytest.raises(IndexError, match=rf"no row {i}\."):
+                found.top(i)
+
+
 def test_checks_rows_as_predict_does():
     X, y = mixed()
     shapes = AdditiveSVC().fit(X, y).shapes_

@@ -1,6 +1,7 @@
 """Edited models predict, save and export what was changed, and keep a history of it."""
 
 import pickle
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -9,6 +10,7 @@ from sklearn.datasets import load_digits
 
 import kernline
 from kernline import AdditiveSVC, AdditiveSVR, export
+from kernline.shapes.comparison import compare
 from kernline.shapes.edits import smoothed, with_points
 
 from .models import APPROXIMATIONS, fitted, mixed, scores
@@ -112,6 +114,64 @@ def test_categories(name, table):
         assert clipped.curve("job").effect.max() <= 1.0 + 1e-6
 
 
+@pytest.fixture(scope="module")
+def two_missing(table):
+    """A table with a level "missing" beside gaps, and a model of it."""
+    X, y = table
+    X = X.assign(job=X.job.replace("clerk", "missing"))
+    return AdditiveSVC("chi2", scale="minmax", loss="hinge", C=1.0).fit(X, y), X
+
+
+def test_a_level_named_missing_is_not_a_gap(two_missing):
+    model, X = two_missing
+    shapes = model.shapes_
+    before = contributions(shapes, X, 3)[:, 0]
+    is_gap, is_level = X.job.isna().to_numpy(), (X.job == "missing").to_numpy()
+    assert is_gap.any()
+    assert is_level.any()
+    for key, changed in ((None, is_gap), ("missing", is_level)):
+        edited = shapes.edit("job", replace={key: 3.0})
+        after = contributions(edited, X, 3)[:, 0]
+        assert_allclose(after[changed], 3.0, rtol=1e-6)
+        assert_allclose(after[~changed], before[~changed], rtol=1e-5, atol=1e-6)
+        largest = compare(shapes, edited).set_index("feature").largest
+        assert largest["job"] > 1.0
+        frame = edited.frame(["job"])
+        # pandas keeps None in a column of objects, and has NaN in one of strings
+        found = frame.value.isna() if key is None else frame.value == "missing"
+        assert_allclose(frame.effect[found], [3.0], rtol=1e-6)
+    assert shapes.curve("job").x.tolist() == ["baker", "missing", "(missing)"]
+
+
+def test_pairs_keep_a_level_named_missing_apart(two_missing, table):
+    shapes = AdditiveSVC(interactions=[("colour", "job")]).fit(two_missing[1], table[1]).shapes_
+    assert shapes.curve(4).y.tolist() == ["baker", "missing", "(missing)"]
+    assert set(shapes.frame([4]).value2) == {"baker", "missing", "(missing)"}
+
+
+def test_gaps_are_compared_with_gaps(two_missing, table):
+    with_level = two_missing[0].shapes_.edit("job", replace={"baker": 0.0, "missing": 0.0, None: 3.0})
+    without = fitted("hats", *table, scale="minmax").shapes_.edit(
+        "job", replace={"baker": 0.0, "clerk": 0.0, None: 3.0}
+    )
+    found = compare(with_level, without).set_index("feature").largest["job"]
+    assert found == pytest.approx(1.0, abs=0.2)  # of levels that one model has; a gap and a level differ by 3
+    assert_array_equal(compare(with_level, with_level).largest, 0.0)
+
+
+def test_gaps_of_categories_are_none_or_missing(table):
+    shapes = fitted("hats", *table, scale="minmax").shapes_
+    by_none, by_name = (shapes.edit("job", replace={key: 1.0}) for key in (None, "missing"))
+    assert_array_equal(by_none.weights, by_name.weights)
+    assert by_none.frame(["job"]).value.tolist() == ["baker", "clerk", "missing"]
+    with pytest.raises(ValueError, match=r"'colour' has no level None\. There are: blue, green, red\."):
+        shapes.edit("colour", replace={None: 1.0})
+    with pytest.raises(ValueError, match=r"no level 'cook'\. There are: baker, clerk, None for gaps\."):
+        shapes.edit("job", replace={"cook": 1.0})
+    with pytest.raises(ValueError, match="two numbers for the level 'missing' of 'job'"):
+        shapes.edit("job", replace={None: 1.0, "missing": 2.0})
+
+
 def test_pairs(model, table):
     edited = model.shapes_.edit(4, clip=(-0.1, 0.1))
     assert_only_changes(model, edited, table[0], 4)
@@ -210,9 +270,28 @@ def test_smoothing_keeps_straight_lines():
         ("age", {"clip": (1.0, -1.0)}, r"clip must be \(low, high\)"),
         ("age", {"replace": ([2.0, 1.0], [0.0, 0.0])}, "with x that increases"),
         ("age", {"replace": {"red": 1.0}}, "replace by names is for categories"),
-        ("age", {"clip": 1}, r"clip must be \(low, high\), with None for no limit; got 1"),
+        ("age", {"clip": 1}, r"clip must be \(low, high\), in order .*, with None for no limit; got 1"),
         ("age", {"clip": ("a", "b")}, r"clip must be \(low, high\)"),
-        ("age", {"replace": np.nan}, "finite numbers; got nan at place 0"),
+        ("age", {"clip": "ab"}, r"clip must be \(low, high\).*; got 'ab'"),
+        ("age", {"clip": (np.nan, 1.0)}, r"clip must be .*; got \(nan, 1.0\)"),
+        ("age", {"clip": (np.inf, np.inf)}, r"clip must be .*; got \(inf, inf\)"),
+        ("age", {"clip": (None, -np.inf)}, r"clip must be .*; got \(None, -inf\)"),
+        ("age", {"clip": (1e39, None)}, r"clip must be .*; got \(1e\+39, None\)"),
+        ("colour", {"clip": (None, np.nan)}, r"clip must be .*; got \(None, nan\)"),
+        (4, {"clip": (np.nan, np.nan)}, r"clip must be .*; got \(nan, nan\)"),
+        ("age", {"replace": np.nan}, r"finite numbers of at most 1e\+30 in magnitude; got nan"),
+        ("age", {"replace": np.array(np.inf)}, "finite numbers .*; got array\\(inf\\)"),
+        ("age", {"replace": 10**400}, "finite numbers .*; got 1000"),
+        ("age", {"replace": ([0.0, 100.0], [0.0, 1e300])}, r"finite numbers .*; got 1e\+300 at place 1"),
+        ("age", {"replace": ([0.0, 100.0, 1e6], [0.0, 1.0, np.inf])}, "finite numbers .*; got inf at place 2"),
+        ("age", {"replace": ([0.0, np.inf], [0.0, 1.0])}, "the x of replace must be finite; got inf"),
+        ("age", {"replace": lambda x: x * 1e40}, r"finite numbers .*; got .*e\+4\d at place"),
+        ("colour", {"replace": {"red": 1e39}}, r"finite numbers .*; got 1e\+39 for 'red'"),
+        ("colour", {"replace": {"red": np.nan}}, "finite numbers .*; got nan for 'red'"),
+        ("colour", {"replace": {"red": None}}, "finite numbers .*; got None for 'red'"),
+        ("colour", {"replace": -np.inf}, "finite numbers .*; got -inf"),
+        ("colour", {"replace": "red"}, "must be a number, or a dict"),
+        (4, {"replace": np.float32(np.nan)}, "finite numbers .*; got .*nan"),
         ("colour", {"smooth": 0.1}, "smooth does not apply to a category"),
         ("colour", {"monotone": "increasing"}, "monotone does not apply to a category"),
         ("colour", {"replace": {"violet": 1.0}}, "'colour' has no level 'violet'. There are: blue, green, red"),
@@ -227,6 +306,34 @@ def test_smoothing_keeps_straight_lines():
 def test_what_is_refused(model, function, change, message):
     with pytest.raises(ValueError, match=message):
         model.shapes_.edit(function, **change)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf, 1e39, np.float64(1e300)])
+def test_constants_that_are_not_finite_are_refused_without_codes(value, table):
+    shapes = fitted("linear", *table, scale="minmax").shapes_
+    with pytest.raises(ValueError, match=r"finite numbers of at most 1e\+30 in magnitude; got"):
+        shapes.edit("hours", replace=value)
+
+
+@pytest.mark.filterwarnings("error")
+def test_the_largest_effects(model, table):
+    for function in ("age", "colour", 4):
+        edited = model.shapes_.edit(function, replace=1e30).edit(function, clip=(None, np.inf))
+        assert np.isfinite(edited.explain(table[0]).decision()).all()
+    edited = model.shapes_.edit("age", replace=([0.0, 100.0], [-1e30, 1e30]))
+    assert np.isfinite(model.with_shapes(edited).decision_function(table[0])).all()
+
+
+@pytest.mark.parametrize("value", [2, np.int64(2), np.float32(2), np.array(2.0), Fraction(2)], ids=repr)
+@pytest.mark.parametrize("name", ["hats", "linear"])
+def test_every_real_scalar_is_a_constant(name, value, table):
+    X, y = table
+    shapes = fitted(name, X, y, scale="minmax").shapes_
+    for function, k in (("age", 0), ("job", 3)):
+        edited, expected = shapes.edit(function, replace=value), shapes.edit(function, replace=2.0)
+        assert edited.edits == (f"{function}: replaced by 2",)
+        assert np.ptp(contributions(edited, X, k)) == pytest.approx(0.0, abs=1e-6)  # gaps too
+        assert_array_equal(edited.explain(X).decision(), expected.explain(X).decision())
 
 
 def test_shapes_of_other_models_are_refused(model):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from ..array_types import Array, Indices, Labels
-from .curves import Curve
+from .curves import MISSING, Curve
 from .names import FunctionKey, number_of
 
 if TYPE_CHECKING:
@@ -24,7 +24,10 @@ class HasShapes(Protocol):
 
 
 def frame_of(shapes: ShapeFunctions, functions: Iterable[FunctionKey] | None, *, centred: bool) -> pd.DataFrame:
-    """The curves as a table: feature, class, value, value2 (of pairs), effect and density, one line per point."""
+    """The curves as a table: feature, class, value, value2 (of pairs), effect and density, one line per point.
+
+    The value of gaps is NaN for a number. For a category it is "missing", or None if a level has this name.
+    """
     pd = _pandas("frame")
     numbers = range(shapes.n_functions) if functions is None else [number_of(shapes, k, "frame") for k in functions]
     curves = [shapes.curve(k, centred=centred) for k in numbers]
@@ -50,7 +53,8 @@ def _lines(shapes: ShapeFunctions, curve: Curve) -> Iterator[tuple[object, ...]]
                     yield curve.name, label, value, value2, float(curve.effect[i, j, p]), np.nan
             continue
         for i, value in enumerate(curve.x.tolist()):
-            yield curve.name, label, value, None, float(curve.effect[i, p]), float(density[i])
+            shown = None if i == curve.gap and value != MISSING else value
+            yield curve.name, label, shown, None, float(curve.effect[i, p]), float(density[i])
         if curve.missing_effect is not None:
             share = np.nan if curve.density is None else curve.density.missing / max(1, curve.density.n_rows)
             yield curve.name, label, np.nan, None, float(curve.missing_effect[p]), share
@@ -59,7 +63,7 @@ def _lines(shapes: ShapeFunctions, curve: Curve) -> Iterator[tuple[object, ...]]
 def density_at(curve: Curve) -> Array:
     """The share of the training rows at each point of a curve: NaN where it is not known.
 
-    The rows of a bin are shared among the points in it, or belong to the nearest one if there is none.
+    All rows of a bin are counted at the point nearest to its middle, so other points may have none.
     """
     density = curve.density
     if density is None or curve.y is not None:
@@ -132,7 +136,7 @@ def _apart(a: Curve, b: Curve) -> tuple[Array, Array]:
     if a.kind != b.kind:
         raise ValueError(f"compare: {a.name!r} is a {a.kind} of one model, and a {b.kind} of the other.")
     if a.kind == "category":
-        levels = list(dict.fromkeys([*a.x.tolist(), *b.x.tolist()]))
+        levels = list(dict.fromkeys([*_levels(a), *_levels(b)]))
         values = [_at_levels(curve, curve.effect, levels) for curve in (a, b)]
         share = _at_levels(a, density_at(a)[:, None], levels)[:, 0]
     else:
@@ -151,9 +155,14 @@ def _at(curve: Curve, x: Array) -> Array:
     return np.column_stack([np.interp(x, points, column) for column in curve.effect.T])
 
 
-def _at_levels(curve: Curve, values: Array, levels: list[str]) -> Array:
+def _levels(curve: Curve) -> list[str | None]:
+    """The levels of a category, with None for gaps, whatever the levels are called."""
+    return [None if i == curve.gap else level for i, level in enumerate(curve.x.tolist())]
+
+
+def _at_levels(curve: Curve, values: Array, levels: list[str | None]) -> Array:
     """The values of levels; those that a model does not know add nothing."""
-    place = {level: k for k, level in enumerate(curve.x.tolist())}
+    place = {level: k for k, level in enumerate(_levels(curve))}
     zero = np.zeros(values.shape[1])
     return np.array([values[place[level]] if level in place else zero for level in levels])
 

@@ -110,7 +110,10 @@ class Contributions:
         return sums + self.intercepts
 
     def row(self, i: int, problem: int = 0) -> Array:
-        """What each function adds to one score of row i, (n_functions,)."""
+        """What each function adds to one score of row i, (n_functions,); negative numbers count from the last row."""
+        if not -self.n_rows <= i < self.n_rows:
+            raise IndexError(f"row: no row {i}. There are {self.n_rows}, 0 to {self.n_rows - 1}.")
+        i %= self.n_rows
         here = slice(self.row_start[i], self.row_start[i + 1])
         found = np.zeros(len(self.names))
         found[self.functions[here]] = self.cells[here, problem]
@@ -118,7 +121,10 @@ class Contributions:
         return found if self.offsets is None else found - self.offsets[:, problem]
 
     def top(self, i: int, k: int = 10, problem: int = 0) -> list[int]:
-        """The functions that move one score of row i most, in the order of their contributions' magnitude."""
+        """The functions that move one score of row i most, in the order of their contributions' magnitude.
+
+        Negative row numbers count from the last row.
+        """
         check_number(k, "top")
         size = np.abs(self.row(i, problem))
         return [int(j) for j in np.argsort(-size, kind="stable")[:k] if size[j] > 0.0]

@@ -44,9 +44,11 @@ class Curve:
     """A function of a model, with its values for every problem.
 
     - "number": `x` are values that increase, `effect` is (n_points, n_problems). Between points, the curve is straight.
-    - "category": `x` are the names of levels, with "missing" if gaps have a weight.
+    - "category": `x` are the names of levels, with "missing" if gaps have a weight: its place is `gap`, and its name is
+      "(missing)" if there is a level "missing".
     - "pair": `x` and `y` are values or names, `effect` is (n_x, n_y, n_problems). The last place of a category is
-      "other" for levels without a place of their own, "missing", or "other or missing".
+      "other" for levels without a place of their own, "missing", or "other or missing"; in brackets if that is the name
+      of a level.
 
     `missing_effect` is that of a gap in a number, (n_problems,), None if gaps have no weight of their own. `is_boolean`
     is whether a number has only the values 0 and 1 in the training rows: `x` are these two, and so are the counts.
@@ -60,6 +62,7 @@ class Curve:
     density: Density | None = None
     missing_effect: Array | None = None
     is_boolean: bool = False
+    gap: int | None = None
 
     def drawn(self) -> Curve:
         """The curve as it is drawn: that of a boolean is a category with the levels 0, 1 and perhaps missing."""
@@ -71,7 +74,8 @@ class Curve:
             effect = np.concatenate([effect, self.missing_effect[None]])
             if density is not None:
                 density = replace(density, counts=np.append(density.counts, density.missing), missing=0)
-        return Curve("category", self.name, np.array(names, dtype=object), effect, None, density)
+        gap = None if self.missing_effect is None else len(names) - 1
+        return Curve("category", self.name, np.array(names, dtype=object), effect, None, density, gap=gap)
 
 
 def curve_of(shapes: ShapeFunctions, k: int, n_points: int | None) -> Curve:
@@ -208,7 +212,10 @@ def _category(shapes: ShapeFunctions, j: int) -> Curve:
             f"curve: feature {shapes.name_of(j)!r} has a term of kind {terms[0].kind!r}, which does not list its "
             "values. Pass values to evaluate."
         )
-    labels = [text for term in terms for text in axis_labels(shapes, j, term.axes[0])]  # type: ignore[attr-defined]
+    keys = [key for term in terms for key in level_keys(shapes, j, term.axes[0])]  # type: ignore[attr-defined]
+    gap = keys.index(None) if None in keys else None
+    levels = [key for key in keys if key is not None]
+    labels = [_unlike(MISSING, levels) if key is None else key for key in keys]
     effect = np.concatenate([shapes.term_scores(i) for i in numbers])
     density = None
     if shapes.training is not None:
@@ -216,7 +223,19 @@ def _category(shapes: ShapeFunctions, j: int) -> Curve:
         columns = [starts[i] + column for i in numbers for column in range(encoder.terms[i].n_columns)]
         counts = np.array([cells.total(column) for column in columns], dtype=np.float64)
         density = Density(counts, None, 0, cells.n_rows)
-    return Curve("category", shapes.name_of(j), np.array(labels, dtype=object), effect, None, density)
+    return Curve("category", shapes.name_of(j), np.array(labels, dtype=object), effect, None, density, gap=gap)
+
+
+def level_keys(shapes: ShapeFunctions, j: int, axis: Axis) -> list[str | None]:
+    """The positions on an axis of a category: names of levels, and None for gaps."""
+    return [None] if axis.kind == "missing" else [*axis_labels(shapes, j, axis)]
+
+
+def _unlike(label: str, levels: list[str]) -> str:
+    """A label that is not the name of a level: in brackets if need be."""
+    while label in levels:
+        label = f"({label})"
+    return label
 
 
 def axis_labels(shapes: ShapeFunctions, j: int, axis: Axis) -> list[str]:
@@ -272,7 +291,8 @@ def _side(shapes: ShapeFunctions, j: int, axis: PairAxis, n_points: int | None) 
             x = np.linspace(low, high, n_points)
         places = axis.places_of(np.asarray(x, dtype=np.float64))
     else:
-        x = np.array([*level_labels(shapes, j, axis.points), _last_place(shapes, j, axis)], dtype=object)
+        levels = level_labels(shapes, j, axis.points)
+        x = np.array([*levels, _unlike(_last_place(shapes, j, axis), levels)], dtype=object)
         places = np.append(axis.places, float(axis.size))
     nodes = np.arange(axis.size + 1)
     return x, np.maximum(0.0, 1.0 - np.abs(places[:, None] - nodes))

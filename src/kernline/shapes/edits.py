@@ -18,14 +18,14 @@ import scipy.linalg
 from ..array_types import Array, Floats
 from ..encoding.terms import NumberTerm
 from ..tables import PairTable
-from .curves import axis_labels
+from .curves import MISSING, level_keys
 
 if TYPE_CHECKING:
     from .functions import ShapeFunctions
 
-Replacement: TypeAlias = (
-    float | Array | Callable[[Array], Array] | Mapping[str, float] | tuple[Sequence[float], Sequence[float]]
-)
+# Effects by the names of levels. None stands for gaps, and so does "missing" unless a level has this name.
+Levels: TypeAlias = Mapping[str, float] | Mapping[str | None, float]
+Replacement: TypeAlias = float | Array | Callable[[Array], Array] | Levels | tuple[Sequence[float], Sequence[float]]
 Direction: TypeAlias = Literal["increasing", "decreasing"]
 Ends: TypeAlias = tuple[float | None, float | None]
 
@@ -33,6 +33,8 @@ Ends: TypeAlias = tuple[float | None, float | None]
 _LEAST_WEIGHT = 1e-3
 # The least distance of two points, in average ones.
 _LEAST_STEP = 1e-3
+# The largest magnitude of an effect. Weights and sums of effects are float32, which ends at 3.4e38.
+_LARGEST = 1e30
 
 
 @dataclass(frozen=True)
@@ -47,22 +49,31 @@ class Change:
     def __post_init__(self) -> None:
         if all(part is None for part in (self.replace, self.smooth, self.monotone, self.clip)):
             raise ValueError("edit: there is nothing to do. Pass smooth, clip, monotone or replace.")
+        constant = _as_float(self.replace)
+        if constant is not None:
+            object.__setattr__(self, "replace", _checked_effect(constant, self.replace))
         if self.smooth is not None and not 0.0 < self.smooth <= 1.0:
             raise ValueError(f"edit: smooth must be a share of the range, in (0, 1]; got {self.smooth!r:.50}.")
         if self.monotone not in (None, "increasing", "decreasing"):
             raise ValueError(f"edit: monotone must be 'increasing' or 'decreasing'; got {self.monotone!r:.50}.")
         if self.clip is not None and not self._has_ends():
-            raise ValueError(f"edit: clip must be (low, high), with None for no limit; got {self.clip!r:.50}.")
+            raise ValueError(
+                f"edit: clip must be (low, high), in order and of at most {_LARGEST:g} in magnitude, with None for no "
+                f"limit; got {self.clip!r:.50}."
+            )
 
     def _has_ends(self) -> bool:
-        """Whether clip is two numbers in order, or None."""
+        """Whether clip is two numbers in order, or None, with effects that are allowed between them."""
         if not isinstance(self.clip, tuple | list) or len(self.clip) != 2:
             return False
-        return all(end is None or isinstance(end, Real) for end in self.clip) and self._ends[0] <= self._ends[1]
+        if any(end is not None and _as_float(end) is None for end in self.clip):
+            return False
+        low, high = self._ends
+        return low <= high and low <= _LARGEST and high >= -_LARGEST
 
     @property
     def _ends(self) -> tuple[float, float]:
-        low, high = self.clip or (None, None)
+        low, high = (_as_float(end) for end in self.clip or (None, None))
         return -np.inf if low is None else low, np.inf if high is None else high
 
     def clipped(self, values: Array) -> Array:
@@ -80,11 +91,32 @@ class Change:
         done = []
         if self.replace is not None:
             value = self.replace
-            done.append(f"replaced by {value:g}" if isinstance(value, int | float) else "replaced")
+            done.append(f"replaced by {value:g}" if isinstance(value, float) else "replaced")
         done += [] if self.smooth is None else [f"smoothed over {self.smooth:g} of its range"]
         done += [] if self.monotone is None else [f"made {self.monotone}"]
         done += [] if self.clip is None else [f"clipped to {self._ends[0]:g} to {self._ends[1]:g}"]
         return f"{name}: {', '.join(done)}"
+
+
+def _as_float(given: object) -> float | None:
+    """The value of a real number of Python or NumPy, or of an array of shape (); None for anything else."""
+    if isinstance(given, np.ndarray | np.generic) and given.ndim == 0:
+        given = given.item()
+    if not isinstance(given, Real):
+        return None
+    try:
+        return float(given)
+    except OverflowError:  # an integer beyond float64
+        return np.inf if given > 0 else -np.inf  # type: ignore[operator]
+
+
+def _checked_effect(value: float | None, given: object, place: str = "") -> float:
+    """Refuse what is not a number, not finite, or too large."""
+    if value is None or not abs(value) <= _LARGEST:
+        raise ValueError(
+            f"edit: replace must give finite numbers of at most {_LARGEST:g} in magnitude; got {given!r:.50}{place}."
+        )
+    return value
 
 
 def edited(shapes: ShapeFunctions, k: int, change: Change, problem: int | None) -> ShapeFunctions:
@@ -126,7 +158,7 @@ def _edited_number(shapes: ShapeFunctions, k: int, change: Change, problems: lis
     offset = _offset(shapes, k)
     for p in problems:
         if shapes.encoder.grid is None:
-            weights[p, k], base[p] = 0.0, float(change.replace) + offset[p]  # type: ignore[arg-type]
+            weights[p, k], base[p] = 0.0, change.replace + offset[p]
             continue
         values = _changed_curve(shapes, number, change, weights[p, k] - offset[p]) + offset[p]
         base[p] = values[0]
@@ -137,7 +169,7 @@ def _edited_number(shapes: ShapeFunctions, k: int, change: Change, problems: lis
 
 def _is_constant(change: Change) -> bool:
     others = (change.smooth, change.monotone, change.clip)
-    return isinstance(change.replace, int | float) and all(part is None for part in others)
+    return isinstance(change.replace, float) and all(part is None for part in others)
 
 
 def _change_gaps(
@@ -149,7 +181,7 @@ def _change_gaps(
         if term.columns == (k,) and term.kind == "missing":
             scores = shapes.term_scores(number) - offset
             for p in problems:
-                if isinstance(change.replace, int | float):
+                if isinstance(change.replace, float):
                     scores[:, p] = change.replace
                 scores[:, p] = change.clipped(scores[:, p])
             _set_scores(shapes, weights, shapes.encoder.term_start[number], scores + offset - base)
@@ -214,7 +246,9 @@ def _replaced_curve(x: Array, given: Replacement, n: int) -> Array:
         points, effects = (np.asarray(part, dtype=np.float64) for part in given)
         if points.ndim != 1 or points.shape != effects.shape or not points.size or not (np.diff(points) > 0.0).all():
             raise ValueError("edit: replace must be (x, effect), as many of both, with x that increases.")
-        found = np.interp(x, points, effects)
+        if not np.isfinite(points).all():
+            raise ValueError(f"edit: the x of replace must be finite; got {points[~np.isfinite(points)][0]:g}.")
+        found = np.interp(x, points, _finite(effects, effects.shape))
     elif isinstance(given, Mapping):
         raise ValueError("edit: replace by names is for categories; the curve of a number takes (x, effect).")
     else:
@@ -225,9 +259,10 @@ def _replaced_curve(x: Array, given: Replacement, n: int) -> Array:
 def _finite(values: Array, shape: tuple[int, ...]) -> Array:
     if values.shape != shape:
         raise ValueError(f"edit: replace must give numbers of shape {shape}; got shape {values.shape}.")
-    if not np.isfinite(values).all():
-        bad = int(np.flatnonzero(~np.isfinite(values))[0])
-        raise ValueError(f"edit: replace must give finite numbers; got {values.flat[bad]:g} at place {bad}.")
+    allowed = np.abs(values) <= _LARGEST
+    if not allowed.all():
+        bad = int(np.flatnonzero(~allowed)[0])
+        _checked_effect(float(values.flat[bad]), float(values.flat[bad]), f" at place {bad}")
     return np.array(values)
 
 
@@ -268,34 +303,40 @@ def smoothed(u: Array, values: Array, weight: Array, length: float) -> Array:
 def _edited_category(shapes: ShapeFunctions, k: int, change: Change, problems: list[int]) -> ShapeFunctions:
     change.refuse_order("category")
     weights, offset = np.array(shapes.weights), _offset(shapes, k)
-    for number, term in enumerate(shapes.encoder.terms):
-        if term.columns != (k,):
-            continue
+    keys = {
+        number: level_keys(shapes, k, term.axes[0])  # type: ignore[attr-defined]
+        for number, term in enumerate(shapes.encoder.terms)
+        if term.columns == (k,)
+    }
+    wanted = _wanted_levels(shapes.name_of(k), [key for part in keys.values() for key in part], change.replace)
+    for number, part in keys.items():
         scores = shapes.term_scores(number) - offset
-        labels = axis_labels(shapes, k, term.axes[0])  # type: ignore[attr-defined]
+        places = [place for place, key in enumerate(part) if key in wanted]
         for p in problems:
-            values = scores[:, p]
-            if change.replace is not None:
-                values = _replaced_levels(shapes, k, labels, values, change.replace)
-            scores[:, p] = change.clipped(values)
+            scores[places, p] = [wanted[part[place]] for place in places]
+            scores[:, p] = change.clipped(scores[:, p])
         _set_scores(shapes, weights, shapes.encoder.term_start[number], scores + offset)
     return _rebuilt(shapes, weights, k, np.zeros(shapes.n_problems))
 
 
-def _replaced_levels(shapes: ShapeFunctions, k: int, labels: list[str], values: Array, given: Replacement) -> Array:
+def _wanted_levels(name: str, keys: list[str | None], given: Replacement | None) -> dict[str | None, float]:
+    """The effects that are given for levels, with None for gaps."""
+    if given is None:
+        return {}
+    if isinstance(given, float):
+        return dict.fromkeys(keys, given)
     if not isinstance(given, Mapping):
-        if callable(given) or isinstance(given, tuple) or np.ndim(given) != 0:
-            raise ValueError("edit: replace of a category must be a number, or a dict from names of levels to numbers.")
-        return _finite(np.full(len(labels), float(given)), (len(labels),))
-    known = shapes.curve(k).x.tolist()
-    unknown = [name for name in given if str(name) not in known]
-    if unknown:
-        raise ValueError(
-            f"edit: {shapes.name_of(k)!r} has no level {unknown[0]!r}. There are: {', '.join(known[:20])}."
-        )
-    named = {str(name): float(value) for name, value in given.items()}
-    found = [named.get(label, value) for label, value in zip(labels, values, strict=True)]
-    return _finite(np.array(found), (len(labels),))
+        raise ValueError("edit: replace of a category must be a number, or a dict from names of levels to numbers.")
+    wanted: dict[str | None, float] = {}
+    for level, value in given.items():
+        key = None if level is None or (level == MISSING and MISSING not in keys) else str(level)
+        if key not in keys:
+            known = ["None for gaps" if one is None else one for one in keys[:20]]
+            raise ValueError(f"edit: {name!r} has no level {level!r}. There are: {', '.join(known)}.")
+        if key in wanted:
+            raise ValueError(f"edit: replace has two numbers for the level {level!r} of {name!r}; pass one.")
+        wanted[key] = _checked_effect(_as_float(value), value, f" for {level!r:.50}")
+    return wanted
 
 
 def _edited_pair(shapes: ShapeFunctions, k: int, change: Change, problems: list[int]) -> ShapeFunctions:
