@@ -203,7 +203,8 @@ class TrainingFacts:
         """The facts that `stored` left out added."""
         if not is_linear(shapes) or self.importance.size:
             return self
-        return TrainingFacts.of_counts(shapes, self.n_rows, self.cells, self.pair_shares)
+        found = TrainingFacts.of_counts(shapes, self.n_rows, self.cells, self.pair_shares)
+        return replace(found, limits=self.limits, booleans=self.booleans)
 
     def with_functions_of(self, other: TrainingFacts, chosen: int | slice) -> TrainingFacts:
         """The facts, with those of some functions from other ones."""
