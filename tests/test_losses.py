@@ -132,6 +132,20 @@ def test_core_takes_the_steps_of_numpy(histograms, loss):
     assert_allclose(core.dual, dual, rtol=1e-4)
 
 
+def test_log_step_for_large_costs(histograms):
+    """Where Newton's method alone goes back and forth: K c is large, and the first row is on the wrong side."""
+    problem = problem_of(losses.Logistic(), histograms, C=1e5)
+    core = core_solver(problem, seed=0, shuffle=False)
+    f = -4.0 * problem.targets[:1]
+    core.set_centre(f.item())
+    while not core.sweep(1.0):
+        pass
+    found = np.empty(problem.n_rows)
+    core.copy_beta(found)
+    expected = problem.loss.step(problem.targets[:1], problem.cost[:1], np.zeros(1), f, problem.curvature[:1])
+    assert_allclose(found[:1], expected, rtol=1e-5)
+
+
 SYMMETRIC = [tables.Hats().build(kernels.Intersection()), tables.linear_pair()]
 ASYMMETRIC = [tables.Plame().build(kernels.Chi2()), tables.PmSVM().build(kernels.Chi2())]
 
@@ -212,7 +226,7 @@ def test_blocks_reach_the_same_optimum(histograms, loss):
     whole = problem_of(loss, (features, histograms[1]), pair=tables.linear_pair())
     whole = replace(whole, scales=np.ones(features.shape[1]), curvature=(features**2).sum(axis=1) + 1.0)
     blocks = [slice(0, 120), slice(120, 300)]
-    problems = BlockProblems(
+    problems = BlockProblems.of_features(
         lambda rows: features[rows], blocks, features.shape[1], [whole.targets], whole.cost, 1.0, loss
     )
     [result] = Blockwise(tol=1e-4, max_iter=2000).solve(problems, [lambda report: False], threading.Event())

@@ -2,7 +2,9 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include <string>
@@ -19,6 +21,10 @@
 #include "bindings/bound_svmlight.hpp"
 #include "host/dispatch.hpp"
 #include "host/parallel.hpp"
+
+#ifdef Py_GIL_DISABLED
+#error "Kernline does not support free-threaded Python: use python3.13, not python3.13t"
+#endif
 
 using namespace nb::literals;
 
@@ -160,21 +166,36 @@ NB_MODULE(_core, m) {
            "seed"_a, "shuffle"_a)
       .def("set_parts", &DualSolver::set_parts, "most_parts"_a, "least_rows"_a)
       .def("sweep", &DualSolver::sweep, "seconds"_a, "n_threads"_a = 1, Release())
+      .def("set_centring", &DualSolver::set_centring, "first"_a, "square_cost"_a, "kink_cost"_a, "reach"_a)
+      .def("set_may_repeat", &DualSolver::set_may_repeat, "may_repeat"_a)
+      .def("begin_epochs", &DualSolver::begin_epochs, "most_epochs"_a, "first_check"_a, "most_visits"_a, "tol"_a)
+      .def("run_epochs", &DualSolver::run_epochs, "seconds"_a, "n_threads"_a = 1, Release())
+      .def("epochs", &DualSolver::epochs)
+      .def("let_rest", &DualSolver::let_rest, "tol"_a, "gap"_a)
+      .def("balance", &DualSolver::balance, "exact"_a, Release())
+      .def("certify", &DualSolver::certify, exact("values"), Release())
       .def("rebuild", &DualSolver::rebuild, "seconds"_a, Release())
+      .def("read", &DualSolver::read, exact("members"), exact("out"), "n_threads"_a, Release())
       .def("evaluate", &DualSolver::evaluate, "seconds"_a, Release())
       .def("set_negligible", &DualSolver::set_negligible, "share"_a)
       .def("wake_all", &DualSolver::wake_all)
+      .def("wake_by_shares", &DualSolver::wake_by_shares)
+      .def("save", &DualSolver::save)
+      .def("restore", &DualSolver::restore)
       .def("grow", &DualSolver::grow, "factor"_a, Release())
       .def("set_beta", &DualSolver::set_beta, exact("beta"))
-      .def("set_weights", &DualSolver::set_weights, exact("weights"), "intercept"_a)
+      .def("set_weights", &DualSolver::set_weights, exact("weights"), "intercept"_a, "beta_sum"_a = 0.0,
+           "sigma"_a = 1.0)
       .def("set_dual", &DualSolver::set_dual, "dual"_a)
       .def("set_centre", &DualSolver::set_centre, "centre"_a)
       .def("copy_weights", &DualSolver::copy_weights, exact("out"))
       .def("copy_beta", &DualSolver::copy_beta, exact("out"))
+      .def_prop_ro("check_is_due", &DualSolver::check_is_due)
+      .def_prop_ro("imbalance", &DualSolver::imbalance)
       .def_prop_ro("beta_sum", [](const DualSolver& s) { return s.state().beta_sum; })
       .def_prop_ro("centre", [](const DualSolver& s) { return s.state().centre; })
       .def_prop_ro("intercept", [](const DualSolver& s) { return s.state().intercept; })
-      .def_prop_ro("n_active", [](const DualSolver& s) { return s.state().n_active; })
+      .def_prop_ro("n_visits", [](const DualSolver& s) { return s.state().n_visits; })
       .def_prop_ro("dual", [](const DualSolver& s) { return s.state().dual; })
       .def_prop_ro("active_gap", [](const DualSolver& s) { return s.state().active_gap; })
       .def_prop_ro("gap", [](const DualSolver& s) { return s.state().gap; })
@@ -203,4 +224,13 @@ NB_MODULE(_core, m) {
   bind_svmlight<float>(m, "SvmlightReader32");
   bind_svmlight<double>(m, "SvmlightReader64");
   bind_budgeted(m);
+#ifdef KERNLINE_PLANTED_RACE  // to see that ThreadSanitizer finds it, see tests/hard/races.py
+  m.def("race", [] {
+    std::int64_t sum = 0;
+    parallel_for(2, 1000, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) sum += i;
+    });
+    return sum;
+  });
+#endif
 }

@@ -35,27 +35,29 @@ inline std::int64_t slot_offset(std::int64_t slot, std::int64_t n_features) {
 // The tables for merging, see MergeTables. Keeps its arrays alive.
 class MergeGrid {
  public:
-  MergeGrid(Matrix<const float> h, Matrix<const float> loss) : h_(h), loss_(loss) {
+  MergeGrid(Matrix<const float> h, Matrix<const float> loss, bool published)
+      : h_(h), loss_(loss), published_(published) {
     require(h.shape(0) >= 2 && h.shape(0) <= 10000 && h.shape(0) == h.shape(1) && loss.shape(0) == h.shape(0) &&
                 loss.shape(1) == h.shape(0),
             "merge tables: square, of equal size, at most 10,000");
   }
-  MergeTables view() const { return {static_cast<int>(h_.shape(0)), h_.data(), loss_.data()}; }
+  MergeTables view() const { return {static_cast<int>(h_.shape(0)), h_.data(), loss_.data(), published_}; }
 
  private:
   Matrix<const float> h_, loss_;
+  bool published_;
 };
 
-// Averages reach back about this many merges per support vector. It was chosen on the test sets of docs/papers/bsgd.md:
-// 0.3 and 1 were equally good; without the limit in steps, 3 failed completely on WEB.
-constexpr double merges_averaged = 1.0;
+// Averages reach back about this many merges per support vector, and a twentieth of a pass: chosen on held-out rows of data
+// that no page of docs/papers/ shows (benchmarks/papers/bsgd_window.py).
+constexpr double merges_averaged = 0.3;
 
 // The state of one binary problem. Each call runs for at most `seconds`, without the GIL.
 class BudgetedSGD {
  public:
   BudgetedSGD(const Rows& rows, Vector<const double> signed_weights, const MergeGrid& grid, double gamma, double C,
               std::int64_t budget, const std::string& search, const std::string& maintenance, bool intercept,
-              bool published, std::uint64_t seed, bool shuffle)
+              std::uint64_t seed, bool shuffle)
       : rows_(rows), signed_weights_(signed_weights), grid_(grid), state_(seed) {
     check_values_only(rows);
     const RowsView& view = rows_.view();
@@ -101,7 +103,7 @@ class BudgetedSGD {
     state_.tables = grid_.view();
     state_.search = search_of(search);
     state_.maintenance = maintenance_of(maintenance);
-    state_.published = published;
+    state_.published = state_.tables.published;
     state_.shuffle = shuffle;
     state_.intercept = intercept;
     state_.dense = view.kind == RowKind::dense_values;
@@ -159,6 +161,19 @@ class BudgetedSGD {
   }
   void go_on_averaging() { state_.averaging = true; }
   void count_rows_as_seen() { state_.stream = true; }
+  // Averages reach back about `merges` merges per support vector, and 1 / `passes` of a pass.
+  void set_window(double merges, double passes) {
+    require(merges > 0.0 && passes > 0.0, "window: positive numbers");
+    state_.growth = 1.0 + 1.0 / (merges * static_cast<double>(state_.budget));
+    state_.window_passes = passes;
+  }
+  void set_merging(bool refine, bool any_label, int at_once) {
+    require(!any_label || state_.published, "any_label: only as published");
+    require(at_once >= 1 && at_once <= 8 && at_once < state_.budget, "merges at once: 1 to 8, below the budget");
+    state_.refine = refine;
+    state_.any_label = any_label;
+    state_.merged_at_once = at_once;
+  }
   void sample_times(std::int64_t one_in) { state_.sampled = one_in; }
   void compare_searches() { state_.compare = true; }
 
@@ -268,18 +283,20 @@ inline void bind_budgeted(nb::module_& m) {
   using namespace nb::literals;
   using Release = nb::call_guard<nb::gil_scoped_release>;
   nb::class_<MergeGrid>(m, "MergeGrid")
-      .def(nb::init<Matrix<const float>, Matrix<const float>>(), exact("h"), exact("loss"));
+      .def(nb::init<Matrix<const float>, Matrix<const float>, bool>(), exact("h"), exact("loss"), "published"_a);
   nb::class_<BudgetedSGD>(m, "BudgetedSGD")
       .def(nb::init<const Rows&, Vector<const double>, const MergeGrid&, double, double, std::int64_t,
-                    const std::string&, const std::string&, bool, bool, std::uint64_t, bool>(),
+                    const std::string&, const std::string&, bool, std::uint64_t, bool>(),
            "rows"_a, exact("signed_weights"), "grid"_a, "gamma"_a, "C"_a, "budget"_a, "search"_a, "maintenance"_a,
-           "intercept"_a, "published"_a, "seed"_a, "shuffle"_a)
+           "intercept"_a, "seed"_a, "shuffle"_a)
       .def("resume", &BudgetedSGD::resume, exact("vectors"), exact("counts"), exact("pasts"), "bias"_a, "bias_past"_a,
            "weight_sum"_a, "average_norm"_a, "n_seen"_a, "n_steps"_a)
       .def("run", &BudgetedSGD::run, "seconds"_a, Release())
       .def("begin_average", &BudgetedSGD::begin_average)
       .def("go_on_averaging", &BudgetedSGD::go_on_averaging)
       .def("count_rows_as_seen", &BudgetedSGD::count_rows_as_seen)
+      .def("set_window", &BudgetedSGD::set_window, "merges"_a, "passes"_a)
+      .def("set_merging", &BudgetedSGD::set_merging, "refine"_a, "any_label"_a, "at_once"_a)
       .def("sample_times", &BudgetedSGD::sample_times, "one_in"_a)
       .def("compare_searches", &BudgetedSGD::compare_searches)
       .def("copy_vectors", &BudgetedSGD::copy_vectors, exact("out"))
@@ -300,9 +317,15 @@ inline void bind_budgeted(nb::module_& m) {
       .def_prop_ro("n_repeated", [](const BudgetedSGD& s) { return s.state().n_repeated; })
       .def_prop_ro("maintenance_seconds", [](const BudgetedSGD& s) { return s.state().seconds_of(s.state().whole); })
       .def_prop_ro("search_seconds", [](const BudgetedSGD& s) { return s.state().seconds_of(s.state().searching); })
-      .def_prop_ro("compared", [](const BudgetedSGD& s) {
+      .def_prop_ro("compared",
+                   [](const BudgetedSGD& s) {
+                     const BudgetState& state = s.state();
+                     return nb::make_tuple(state.n_compared, state.n_equal, state.least_loss, state.loss_gss,
+                                           state.loss_lookup, state.n_factors, state.factors_gss, state.factors_lookup);
+                   })
+      .def_prop_ro("judged", [](const BudgetedSGD& s) {
         const BudgetState& state = s.state();
-        return nb::make_tuple(state.n_compared, state.n_equal, state.least_loss, state.loss_gss, state.loss_lookup);
+        return nb::make_tuple(state.n_judged, state.judged_last, state.judged_average);
       });
   m.def("budgeted_decision", budgeted_decision, "rows"_a, exact("vectors"), exact("coefficients"), "gamma"_a,
         exact("out"), "n_threads"_a, Release());

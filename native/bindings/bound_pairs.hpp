@@ -87,8 +87,8 @@ class Pairs {
 // Adds up in float32 within a part, and in double precision between parts; `add(begin, end, sums)` computes one part.
 template <class F>
 void add_floats(std::int64_t n_rows, Matrix<double> sums, int n_threads, F&& add) {
-  const Vector<double> flat(sums.data(), {sums.size()}, nb::handle());
-  add_in_parts<float>(n_rows, flat, 512, n_threads,
+  // No array of Python's is created here, as the GIL is released.
+  add_in_parts<float>(n_rows, {sums.data(), sums.size()}, 512, n_threads,
                       [&](std::int64_t begin, std::int64_t end, float* into, std::int64_t) { add(begin, end, into); });
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <span>
 #include <vector>
 
 #include "bindings/bound_arrays.hpp"
@@ -10,17 +11,23 @@
 
 namespace kernline {
 
-inline void read_members(const Rows& rows, const Table& table, Vector<const float> weights,
-                         Vector<const std::int32_t> members, Vector<double> out, int n_threads) {
+// `weights` has width floats per feature and one more.
+inline void read_members_of(const Rows& rows, const Table& table, const float* weights,
+                            Vector<const std::int32_t> members, Vector<double> out, int n_threads) {
   const RowsView& view = rows.view();
-  table.check(rows);
   check_members(members, view.n_rows);
-  require(static_cast<std::int64_t>(weights.size()) == view.n_features * table.view().width + 1,
-          "weights: width floats per feature and one more");
   require(out.size() == members.size(), "one number per row of the list");
   parallel_for(n_threads, static_cast<std::int64_t>(members.size()), [&](std::int64_t begin, std::int64_t end) {
-    loops().read_members(view, table.view(), weights.data(), members.data() + begin, end - begin, out.data() + begin);
+    loops().read_members(view, table.view(), weights, members.data() + begin, end - begin, out.data() + begin);
   });
+}
+
+inline void read_members(const Rows& rows, const Table& table, Vector<const float> weights,
+                         Vector<const std::int32_t> members, Vector<double> out, int n_threads) {
+  table.check(rows);
+  require(static_cast<std::int64_t>(weights.size()) == rows.view().n_features * table.view().width + 1,
+          "weights: width floats per feature and one more");
+  read_members_of(rows, table, weights.data(), members, out, n_threads);
 }
 
 // Lists are split into parts whose number depends only on the length of the list and of the sums, and the parts' sums are
@@ -28,7 +35,7 @@ inline void read_members(const Rows& rows, const Table& table, Vector<const floa
 constexpr std::int64_t most_parts = 16;
 
 template <class Sum, class F>
-void add_in_parts(std::int64_t n, Vector<double> sums, std::int64_t rows_a_part, int n_threads, F&& add) {
+void add_in_parts(std::int64_t n, std::span<double> sums, std::int64_t rows_a_part, int n_threads, F&& add) {
   // Wide data has few parts: the sums must not take more memory than the data.
   const std::int64_t affordable = (std::int64_t{1} << 22) / static_cast<std::int64_t>(sums.size());
   const std::int64_t n_parts = std::clamp<std::int64_t>(std::min(n / rows_a_part, affordable), 1, most_parts);
@@ -42,7 +49,7 @@ void add_in_parts(std::int64_t n, Vector<double> sums, std::int64_t rows_a_part,
                  }
                });
   for (const auto& part : partial) {
-    for (std::size_t k = 0; k < sums.size(); ++k) sums.data()[k] += part[k];
+    for (std::size_t k = 0; k < sums.size(); ++k) sums[k] += part[k];
   }
 }
 
@@ -60,7 +67,7 @@ inline void add_members(const Rows& rows, const Table& table, Vector<const doubl
                         Vector<const std::int32_t> members, Vector<double> sums, int n_threads) {
   check_sums(rows, table, members, sums);
   require(t.size() == members.size(), "one number per row of the list");
-  add_in_parts<double>(static_cast<std::int64_t>(members.size()), sums, 4096, n_threads,
+  add_in_parts<double>(static_cast<std::int64_t>(members.size()), {sums.data(), sums.size()}, 4096, n_threads,
                        [&](std::int64_t begin, std::int64_t end, double* into, std::int64_t) {
                          loops().add_members(rows.view(), table.view(), t.data() + begin, members.data() + begin,
                                              end - begin, into);
@@ -74,7 +81,7 @@ inline void add_image(const Rows& rows, const Table& table, Vector<const float> 
   require(weights.size() == sums.size() && s.size() == members.size(),
           "one weight per sum, one factor per row of the list");
   double totals[most_parts] = {};
-  add_in_parts<float>(static_cast<std::int64_t>(members.size()), sums, 512, n_threads,
+  add_in_parts<float>(static_cast<std::int64_t>(members.size()), {sums.data(), sums.size()}, 512, n_threads,
                       [&](std::int64_t begin, std::int64_t end, float* into, std::int64_t part) {
                         totals[part] = loops().add_image(rows.view(), table.view(), weights.data(),
                                                          weights.data()[weights.size() - 1], s.data() + begin,

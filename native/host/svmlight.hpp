@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <cstdio>
 #include <cstring>
@@ -26,7 +27,8 @@ struct SvmlightOptions {
   bool multilabel = false;
   bool has_qid = false;
   bool skips_bad_lines = false;
-  std::int64_t n_bytes = 0;  // of the whole text, if known
+  std::int64_t n_bytes = 0;       // of the whole text, if known
+  std::ptrdiff_t part_bytes = 0;  // text that a thread reads at a time; 0: as fits the cache
   double largest_value = std::numeric_limits<double>::max();
 };
 

@@ -95,10 +95,11 @@ class SvmlightReader {
  private:
   // Gives each thread a part, from `begin` on; returns where they end.
   char* read_parts(char* begin, char* end, std::size_t n_parts) {
+    const std::ptrdiff_t usual = n_parts == 1 ? part_alone : part_of_many;
+    const std::ptrdiff_t length = options_.part_bytes > 0 ? options_.part_bytes : usual;
     std::vector<char*> cuts = {begin};
     while (cuts.size() <= n_parts && cuts.back() < end) {
-      char* const target =
-          cuts.back() + std::min<std::ptrdiff_t>(end - cuts.back(), n_parts == 1 ? part_alone : part_of_many) - 1;
+      char* const target = cuts.back() + std::min(end - cuts.back(), length) - 1;
       cuts.push_back(static_cast<char*>(std::memchr(target, '\n', static_cast<std::size_t>(end - target))) + 1);
     }
     const auto n = static_cast<std::int64_t>(cuts.size()) - 1;

@@ -25,8 +25,12 @@ void with_values(const RowsView& view, F&& f) {
 template <class Row>
 inline void maintain(BudgetState& state, const Row& row, double count, std::int64_t likeliest) {
   if (state.maintenance == Maintenance::merge && state.newest_is_least && likeliest >= 0) {
-    const Partner partner = PartnerSearch(state, std::fabs(count)).among_likely(state.search, likeliest);
-    if (partner.slot >= 0) return merge_row(state, row, count, partner);
+    PartnerSearch search(state, std::fabs(count));
+    const Partner partner = search.refined(state.search, search.among_likely(state.search, likeliest));
+    if (partner.slot >= 0) {
+      return state.merged_at_once > 1 ? merge_several(state, row, count, search, partner)
+                                      : merge_row(state, row, count, partner);
+    }
   }
   insert(state, row, count);
   switch (state.maintenance) {
@@ -35,9 +39,6 @@ inline void maintain(BudgetState& state, const Row& row, double count, std::int6
     case Maintenance::project: return project(state);
   }
 }
-
-// Averages reach back about half a pass, or half a stream.
-constexpr double passes_averaged = 2.0;
 
 // Resets the weight of averaging to 1.
 inline void settle_average(BudgetState& state) {
@@ -80,6 +81,23 @@ inline void violation(BudgetState& state, const Row& row, double count) {
   }
 }
 
+// The decision value of the average, given the kernel row.
+inline double average_value(const BudgetState& state) {
+  double counts = state.bias, pasts = state.bias_past;
+  for (std::int64_t b = 0; b < state.n_vectors; ++b) {
+    counts += static_cast<double>(state.kernel_row[b]) * state.counts[b];
+    pasts += state.kernel_row[b] * state.pasts[b];
+  }
+  return (state.weight_sum * counts - pasts) / state.average_norm;
+}
+
+inline void judge(BudgetState& state, double margin, double signed_weight) {
+  const double f = average_value(state), average = signed_weight > 0.0 ? f : -f, weight = std::fabs(signed_weight);
+  ++state.n_judged;
+  state.judged_last += margin > 0.0 ? 0.0 : weight;
+  state.judged_average += average > 0.0 ? 0.0 : weight;
+}
+
 template <class Row>
 inline void step(BudgetState& state, const Row& row, double signed_weight) {
   const BlocksView view = state.blocks();
@@ -87,6 +105,8 @@ inline void step(BudgetState& state, const Row& row, double signed_weight) {
   const double sum = kernel_values(view, state.distance_row, state.kernel_row) + state.bias;
   const double f = state.scale() * sum;
   const double margin = signed_weight > 0.0 ? f : -f;
+  if (state.averaging && state.average_norm > 0.0 && state.n_steps % BudgetState::judged == 0)
+    judge(state, margin, signed_weight);
   ++state.n_steps;
   state.n_seen += state.stream;
   if (margin < 1.0) {
@@ -94,7 +114,7 @@ inline void step(BudgetState& state, const Row& row, double signed_weight) {
     violation(state, row, signed_weight);
   }
   if (state.averaging) {
-    state.weight *= 1.0 + passes_averaged / state.n_seen;
+    state.weight *= 1.0 + state.window_passes / state.n_seen;
     state.weight_sum += state.weight * state.scale();
     state.average_norm += state.weight;
   }
@@ -104,7 +124,8 @@ inline void begin_pass(BudgetState& state) {
   state.in_pass = true;
   state.cursor = 0;
   state.loss_sum = 0.0;
-  state.n_violations = state.n_maintained = state.n_repeated = 0;
+  state.n_violations = state.n_maintained = state.n_repeated = state.n_judged = 0;
+  state.judged_last = state.judged_average = 0.0;
   if (!state.shuffle) return;
   for (std::int64_t k = state.n_rows - 1; k > 0; --k) std::swap(state.order[k], state.order[state.random.below(k + 1)]);
 }

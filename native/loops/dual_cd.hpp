@@ -78,7 +78,11 @@ inline void visit(DualState& state, std::int64_t i, const Row& row, const Read& 
   }();
   const auto step = static_cast<float>(change);
   if (step == 0.0f) return;
-  write_row(row, write, state.weights, step, state.scales);
+  if (pays_without_scales<Row, Write> && state.equal_scales) {
+    write_row(row, write, state.weights, step * state.scales[0], NoScales{});
+  } else {
+    write_row(row, write, state.weights, step, state.scales);
+  }
   state.add_to_offset(i, static_cast<double>(step));
 }
 
@@ -87,10 +91,13 @@ inline bool sweep(const RowsView& view, const MethodView& method, DualState& sta
   const auto deadline = Clock::now() + std::chrono::duration<double>(seconds);
   const std::int64_t stride = rows_between_clock_reads(view);
   bool finished = false;
-  if (!state.in_epoch) begin_epoch(state, lookahead);
+  if (!state.in_epoch) {
+    begin_epoch(state, lookahead);
+    state.repeats = state.most_repeats;
+  }
   with_method(view, method, [&](const auto& rows, const auto& read, const auto& write) {
     std::int64_t visits = 0;
-    while (state.cursor < state.n_active) {
+    while (state.cursor < state.n_active || visit_again(state, lookahead)) {
       if (++visits % stride == 0 && Clock::now() > deadline) return;
       const std::int64_t ahead = state.cursor + lookahead;
       draw(state, ahead);
@@ -126,6 +133,22 @@ inline bool rebuild(const RowsView& view, const MethodView& method, DualState& s
     }
   });
   return state.rebuilt >= state.n_rows;
+}
+
+// Adds the changes of beta since it was `before` to the weights: much faster than a new sum where few rows change, and as
+// exact as the sweeps before it were.
+inline void follow(const RowsView& view, const MethodView& method, DualState& state, const double* before) {
+  state.intercept = state.centre;
+  state.beta_sum = 0.0;
+  with_method(view, method, [&](const auto& rows, const auto&, const auto& write) {
+    for (std::int64_t i = 0; i < state.n_rows; ++i) {
+      const double beta = state.coordinates[i].beta;
+      state.intercept += beta * state.constant(i);
+      state.beta_sum += beta;
+      const auto step = static_cast<float>(beta - before[i]);
+      if (step != 0.0f) write_row(rows.row(state.data_row(i)), write, state.weights, step, state.scales);
+    }
+  });
 }
 
 // Adds row i to the sums of an evaluation.
@@ -184,7 +207,6 @@ inline bool set_beta(DualState& state, const double* beta) {
       const auto [cost, target] = loss.terms(state, i);
       row.beta = loss.bounds(cost, target).clip(beta[i]);
       within = within && std::abs(beta[i] - row.beta) <= 1e-6 * std::abs(row.beta);
-      state.rests[i] = Rest{};
     }
   });
   return within;

@@ -2,6 +2,7 @@
 #include "views/loops.hpp"
 
 #include "loops/budgeted.hpp"
+#include "loops/certificate.hpp"
 #include "loops/class_products.hpp"
 #include "loops/contributions.hpp"
 #include "loops/decision.hpp"
@@ -18,9 +19,13 @@ namespace kernline::KERNLINE_TARGET {
 const Loops loops = {KERNLINE_NAME(KERNLINE_TARGET),
                      sweep,
                      rebuild,
+                     follow,
                      evaluate,
                      grow,
                      set_beta,
+                     balance,
+                     certify,
+                     best_intercept,
                      joint_sweep,
                      joint_rebuild,
                      joint_evaluate,

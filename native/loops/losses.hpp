@@ -4,10 +4,11 @@
 //
 // and its dual  max_beta  sum_i d_i(beta_i) - 1/2 beta' K beta,  with d_i(beta) = -c_i l*(t_i, -beta / c_i).
 //
-// A loss is a struct, derived from LabelLoss (t = +1 or -1) or NumberLoss (any t), with five functions of one row, given its
+// A loss is a struct, derived from LabelLoss (t = +1 or -1) or NumberLoss (any t), with six functions of one row, given its
 // cost c, target t, coefficient beta and value f:
 //
 //   value(t, f)            l
+//   slope(t, f)            its derivative in f; at a jump, the value of either side
 //   dual(c, t, beta)       d, its term of the dual objective
 //   gap(c, t, beta, f)     c l(t, f) - d(beta) + beta f: the row's share of primal - dual, written so that nothing cancels;
 //                          never negative
@@ -69,6 +70,7 @@ inline double square_change(double c, double beta, double updated) {
 struct Hinge : LabelLoss {
   explicit Hinge(const LossView&) {}
   static double value(double t, double f) { return std::max(0.0, 1.0 - t * f); }
+  static double slope(double t, double f) { return t * f < 1.0 ? -t : 0.0; }
   static double dual(double, double t, double beta) { return t * beta; }
   static Interval bounds(double c, double t) { return t > 0.0 ? Interval{0.0, c} : Interval{-c, 0.0}; }
   static double gap(double c, double t, double beta, double f) {
@@ -89,6 +91,7 @@ struct SquaredHinge : LabelLoss {
     const double excess = std::max(0.0, 1.0 - t * f);
     return excess * excess;
   }
+  static double slope(double t, double f) { return -2.0 * t * std::max(0.0, 1.0 - t * f); }
   static double dual(double c, double t, double beta) { return t * beta - 0.25 * beta * beta / c; }
   static double dual_change(double c, double t, double beta, double updated) {
     return t * (updated - beta) - square_change(c, beta, updated);
@@ -109,6 +112,7 @@ struct SquaredHinge : LabelLoss {
 struct Logistic : LabelLoss {
   explicit Logistic(const LossView&) {}
   static double value(double t, double f) { return softplus(-t * f); }
+  static double slope(double t, double f) { return -t * logistic(-t * f); }
   static double dual(double c, double t, double beta) {
     const double p = t * beta / c;
     return -c * (times_log(p) + times_log(1.0 - p));
@@ -127,13 +131,17 @@ struct Logistic : LabelLoss {
     double low = -constant - K * c, high = -constant;
     const double p = alpha / c;
     double s = p > 0.0 && p < 1.0 ? std::log(p / (1.0 - p)) : -t * f;
-    for (int iteration = 0; iteration < 60; ++iteration) {
-      if (!(s >= low && s <= high)) s = 0.5 * (low + high);
+    double before = infinity;
+    for (int iteration = 0; iteration < 100; ++iteration) {
+      // For large K c, Newton's steps may go back and forth between the ends: halve the interval if they do not help.
+      if (!(s > low && s < high)) s = 0.5 * (low + high);
       const double q = logistic(s);
       const double residual = s + constant + K * c * q;
       if (std::abs(residual) <= 1e-12 * (1.0 + std::abs(s) + std::abs(constant))) break;
       (residual > 0.0 ? high : low) = s;
-      s -= residual / (1.0 + K * c * q * (1.0 - q));
+      const bool helps = std::abs(residual) < 0.5 * before;
+      s = helps ? s - residual / (1.0 + K * c * q * (1.0 - q)) : 0.5 * (low + high);
+      before = std::abs(residual);
     }
     return t * c * logistic(s);
   }
@@ -148,6 +156,7 @@ struct Logistic : LabelLoss {
 struct EpsilonInsensitive : NumberLoss {
   explicit EpsilonInsensitive(const LossView& view) : epsilon(view.epsilon) {}
   double value(double t, double f) const { return std::max(0.0, std::abs(t - f) - epsilon); }
+  double slope(double t, double f) const { return std::abs(t - f) > epsilon ? std::copysign(1.0, f - t) : 0.0; }
   double dual(double, double t, double beta) const { return t * beta - epsilon * std::abs(beta); }
   static Interval bounds(double c, double) { return {-c, c}; }
   double gap(double c, double t, double beta, double f) const {
@@ -171,6 +180,7 @@ struct SquaredEpsilonInsensitive : NumberLoss {
     const double excess = std::max(0.0, std::abs(t - f) - epsilon);
     return excess * excess;
   }
+  double slope(double t, double f) const { return 2.0 * shrink(f - t, epsilon); }
   double dual(double c, double t, double beta) const {
     return t * beta - epsilon * std::abs(beta) - 0.25 * beta * beta / c;
   }
@@ -194,6 +204,7 @@ struct SquaredEpsilonInsensitive : NumberLoss {
 struct SquaredError : NumberLoss {
   explicit SquaredError(const LossView&) {}
   static double value(double t, double f) { return (t - f) * (t - f); }
+  static double slope(double t, double f) { return 2.0 * (f - t); }
   static double dual(double c, double t, double beta) { return t * beta - 0.25 * beta * beta / c; }
   static double dual_change(double c, double t, double beta, double updated) {
     return t * (updated - beta) - square_change(c, beta, updated);

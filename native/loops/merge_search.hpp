@@ -7,7 +7,8 @@
 //   WD = a^2 + b^2 + 2 a b kappa - c^2 = (a + b)^2 (m^2 + (1 - m)^2 + 2 m (1 - m) kappa - s(h)^2).
 //
 // The tables hold sqrt(WD / 2) / a, which is also what is compared. It is nearly (1 - kappa) (1 - m) for close points, so
-// bilinear interpolation is exact there, where WD itself goes to 0 as (1 - kappa)^2 m^2.
+// bilinear interpolation is exact there, where WD itself goes to 0 as (1 - kappa)^2 m^2. The published tables hold
+// WD / (a + b)^2.
 //
 // Because m <= 1/2, s(h) >= s(1 - h) for h <= 1/2: the search ends at 1/2, and the line where h jumps, m = 1/2 with
 // kappa < e^-2, is the edge of the tables and not inside a cell.
@@ -17,6 +18,7 @@
 #include <cstdint>
 #include <cstring>
 #include <limits>
+#include <numbers>
 
 #include "loops/vector_math.hpp"
 #include "views/budget_state.hpp"
@@ -33,7 +35,7 @@ struct Candidates {
   float exponents[group];  // log2 kappa
   std::int64_t slots[group];
   float h[group];
-  double losses[group];  // sqrt(WD / 2) / a
+  double losses[group];  // sqrt(WD / 2) / a; of published tables WD
 };
 
 // In vectors of four, because compilers generate scalar code for a running minimum.
@@ -49,9 +51,16 @@ inline float least_of_block(const float* values) {
   return one < other ? one : other;
 }
 
-inline float look_up(const float* table, int size, float m, float kappa) {
-  const auto last = static_cast<float>(size - 1);
-  const float u = 2.0f * last * (m > 0.0f ? m : 0.0f), v = last * (kappa > 0.0f ? kappa : 0.0f);  // NaN becomes 0 too
+// Points of a table per unit of m and of kappa.
+inline float points_per_m(const MergeTables& tables) {
+  return static_cast<float>(tables.published ? tables.size - 1 : 2 * (tables.size - 1));
+}
+inline float points_per_kappa(const MergeTables& tables) { return static_cast<float>(tables.size - 1); }
+
+inline float look_up(const MergeTables& tables, const float* table, float m, float kappa) {
+  const int size = tables.size;
+  const float u = points_per_m(tables) * (m > 0.0f ? m : 0.0f);  // NaN becomes 0 too
+  const float v = points_per_kappa(tables) * (kappa > 0.0f ? kappa : 0.0f);
   int i = static_cast<int>(u), k = static_cast<int>(v);
   i = i > size - 2 ? size - 2 : i;
   k = k > size - 2 ? size - 2 : k;
@@ -62,17 +71,17 @@ inline float look_up(const float* table, int size, float m, float kappa) {
   return low + s * (high - low);
 }
 
-// The loss sqrt(WD / 2) / a of a block's pairs from the table, in steps that the compiler can vectorise. kappa below 0 marks
-// a slot that is not a partner; its result is arbitrary.
+// The losses of a block's pairs from the table, in steps that the compiler can vectorise. kappa below 0 marks a slot that is
+// not a partner; its result is arbitrary.
 inline void look_up_losses(const MergeTables& tables, float a, const float* b, const float* kappa, float* losses) {
   const int size = tables.size;
-  const auto last = static_cast<float>(size - 1);
+  const float per_m = points_per_m(tables), per_kappa = points_per_kappa(tables);
   float u[group], v[group], corners[4][group];
   int cells[group];
   for (int k = 0; k < group; ++k) {
     const float m = a / (a + std::fabs(b[k]));
-    u[k] = 2.0f * last * (m > 0.0f ? m : 0.0f);  // NaN becomes 0 too
-    v[k] = last * (kappa[k] > 0.0f ? kappa[k] : 0.0f);
+    u[k] = per_m * (m > 0.0f ? m : 0.0f);  // NaN becomes 0 too
+    v[k] = per_kappa * (kappa[k] > 0.0f ? kappa[k] : 0.0f);
     const int i = static_cast<int>(u[k]), j = static_cast<int>(v[k]);
     const int row = i > size - 2 ? size - 2 : i, column = j > size - 2 ? size - 2 : j;
     u[k] -= static_cast<float>(row);
@@ -91,6 +100,8 @@ inline void look_up_losses(const MergeTables& tables, float a, const float* b, c
     const float high = corners[2][k] + v[k] * (corners[3][k] - corners[2][k]);
     losses[k] = low + u[k] * (high - low);
   }
+  if (!tables.published) return;
+  for (int k = 0; k < group; ++k) losses[k] *= (a + std::fabs(b[k])) * (a + std::fabs(b[k]));
 }
 
 // c at a given h, and the loss of merging.
@@ -108,11 +119,14 @@ inline void losses_at_h(Candidates& some) {
   }
 }
 
-// Golden section search on [0, 1/2], all candidates at once: `steps` cuts, each with one new value of s. For a precision of
-// 0.01, float32 suffices: double changed the losses by at most 1 % on four data sets, and took up to twice the time.
+constexpr double golden_ratio = 0.6180339887498949;
+
+// Golden section search from 0 to `end`, all candidates at once: `steps` cuts, each with one new value of s; h is the middle
+// of the last cut. For a precision of 0.01, float32 suffices: double changed the losses by at most 1 % on four data sets, and
+// took up to twice the time.
 template <class Real, int steps>
-inline void golden_section(Candidates& some) {
-  constexpr Real golden = static_cast<Real>(0.6180339887498949);
+inline void golden_section(Candidates& some, Real end) {
+  constexpr Real golden = static_cast<Real>(golden_ratio);
   Real m[group], low[group], width[group], inner[group], outer[group];
   const auto value = [&](int k, Real h) {
     const Real exponent = some.exponents[k], other = 1 - h;
@@ -121,7 +135,7 @@ inline void golden_section(Candidates& some) {
   for (int k = 0; k < group; ++k) {
     m[k] = static_cast<Real>(some.least / (some.least + some.weights[k]));
     low[k] = 0;
-    width[k] = static_cast<Real>(0.5);
+    width[k] = end;
     inner[k] = value(k, (1 - golden) * width[k]);
     outer[k] = value(k, golden * width[k]);
   }
@@ -136,18 +150,36 @@ inline void golden_section(Candidates& some) {
       outer[k] = upper ? fresh : kept;
     }
   }
-  for (int k = 0; k < group; ++k) {
-    // The middle of the last cut is never exactly 0, the best h for points far apart: kappa^(h^2) would also remove b.
-    const Real h = low[k] + static_cast<Real>(0.5) * width[k];
-    some.h[k] = value(k, 0) >= value(k, h) ? 0.0f : static_cast<float>(h);
-  }
+  for (int k = 0; k < group; ++k) some.h[k] = static_cast<float>(low[k] + static_cast<Real>(0.5) * width[k]);
   losses_at_h(some);
+}
+
+// h of one pair to 0.001. The middle of a cut of 0.01 is up to 0.005 away from the best h, which for a large b is itself
+// smaller than that: z would be moved too far by every merge. Points farther apart than kappa = e^-2 have two modes, near 0 and
+// 1, and merging them is dropping the smaller: h = 0 if that is better, or kappa^(h^2) would remove some of b too.
+inline double refined_h(double m, double exponent, double end) {
+  const auto value = [&](double h) {
+    return m * exp2_fast(exponent * (1.0 - h) * (1.0 - h)) + (1.0 - m) * exp2_fast(exponent * h * h);
+  };
+  double low = 0.0, width = end, inner = value((1.0 - golden_ratio) * end), outer = value(golden_ratio * end);
+  while (width > 0.001) {
+    const bool upper = outer > inner;
+    low = upper ? low + (1.0 - golden_ratio) * width : low;
+    width *= golden_ratio;
+    const double fresh = value(low + (upper ? golden_ratio : 1.0 - golden_ratio) * width);
+    const double kept = upper ? outer : inner;
+    inner = upper ? kept : fresh;
+    outer = upper ? fresh : kept;
+  }
+  const double h = low + 0.5 * width;
+  const bool far = end < 1.0 && exponent < -2.0 * std::numbers::log2e;  // not as published
+  return far && value(0.0) >= value(h) ? 0.0 : h;
 }
 
 inline void look_up_h(Candidates& some, const MergeTables& tables) {
   for (int k = 0; k < group; ++k) {
     const auto a = static_cast<float>(some.least);
-    some.h[k] = look_up(tables.h, tables.size, a / (a + some.weights[k]), some.kernels[k]);
+    some.h[k] = look_up(tables, tables.h, a / (a + some.weights[k]), some.kernels[k]);
   }
   losses_at_h(some);
 }
@@ -162,8 +194,10 @@ inline void search_group(Candidates& some, Search search, const MergeTables& tab
   }
   switch (search) {
     case Search::lookup_h: return look_up_h(some, tables);
-    case Search::gss: return golden_section<float, 9>(some);            // to 0.01
-    case Search::gss_precise: return golden_section<double, 47>(some);  // to 1e-10
+    case Search::gss:  // to 0.01
+      return tables.published ? golden_section<float, 10>(some, 1.0f) : golden_section<float, 9>(some, 0.5f);
+    case Search::gss_precise:  // to 1e-10
+      return tables.published ? golden_section<double, 48>(some, 1.0) : golden_section<double, 47>(some, 0.5);
     default: return;
   }
 }
@@ -171,7 +205,7 @@ inline void search_group(Candidates& some, Search search, const MergeTables& tab
 struct Partner {
   std::int64_t slot = -1;  // -1: no other point has the label
   double h = 0.0;
-  double loss = std::numeric_limits<double>::infinity();  // sqrt(WD / 2) / a
+  double loss = std::numeric_limits<double>::infinity();  // sqrt(WD / 2) / a; of published tables WD
 };
 
 inline void take_best(Candidates& some, Search search, const MergeTables& tables, Partner& best) {
@@ -224,11 +258,18 @@ class PartnerSearch {
     return best;
   }
 
+  // The partner with h as it is merged.
+  Partner refined(Search search, Partner partner) const {
+    if (search != Search::gss || !state_.refine || partner.slot < 0) return partner;
+    const double m = some_.least / (some_.least + std::fabs(state_.counts[partner.slot]));
+    partner.h = refined_h(m, state_.pair_exponent(partner.slot), state_.published ? 1.0 : 0.5);
+    return partner;
+  }
+
  private:
   float least() const { return static_cast<float>(some_.least); }
   float looked_up(const float* table, std::int64_t slot) const {
-    return look_up(table, state_.tables.size, least() / (least() + std::fabs(state_.counts[slot])),
-                   state_.kernel_row[slot]);
+    return look_up(state_.tables, table, least() / (least() + std::fabs(state_.counts[slot])), state_.kernel_row[slot]);
   }
 
   void search_within(float reach, Search search, Partner& best) {

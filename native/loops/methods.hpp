@@ -126,12 +126,46 @@ inline float read_row(const Row& row, const Table& table, const float* weights) 
   return (sum[0] + sum[1]) + (sum[2] + sum[3]);
 }
 
-// Two floats in one register.
-using Float2 = float __attribute__((vector_size(8)));
-inline Float2 load2(const float* p) {
-  Float2 pair;
+// Four floats in one register, and two pairs of floats: loaded as doubles, they need no detour through other registers.
+using Float4 = float __attribute__((vector_size(16)));
+using Double2 = double __attribute__((vector_size(16)));
+inline Float4 load4(const float* p) {
+  Float4 floats;
+  std::memcpy(&floats, p, sizeof floats);
+  return floats;
+}
+inline double load_pair(const float* p) {
+  double pair;
   std::memcpy(&pair, p, sizeof pair);
   return pair;
+}
+inline Float4 load_pairs(const float* p, const float* q) {
+  return reinterpret_cast<Float4>(Double2{load_pair(p), load_pair(q)});
+}
+inline float sum_of(Float4 floats) { return (floats[0] + floats[1]) + (floats[2] + floats[3]); }
+
+// The linear kernel on sparse rows. In registers, because compilers turn a loop over floats into products of vectors and
+// sums of one float after the other, which takes half as long again.
+template <class Index>
+inline float read_row(const SparseRow<Index>& row, const ValueTable&, const float* weights) {
+  Float4 sum[2] = {};
+  std::int64_t k = 0;
+  const auto term = [&](std::int64_t at) {
+    const Index* column = row.columns + at;
+    return load4(row.values + at) *
+           Float4{weights[column[0]], weights[column[1]], weights[column[2]], weights[column[3]]};
+  };
+  for (; k + 8 <= row.length; k += 8) {
+    sum[0] += term(k);
+    sum[1] += term(k + 4);
+  }
+  if (k + 4 <= row.length) {
+    sum[0] += term(k);
+    k += 4;
+  }
+  float total = sum_of(sum[0] + sum[1]);
+  for (; k < row.length; ++k) total += row.values[k] * weights[row.columns[k]];
+  return total;
 }
 
 // The default method, arranged for speed: with `place` = column << 8 | position << 4 | t, place >> 4 is the index of the left
@@ -144,18 +178,27 @@ inline std::uint64_t place(const DenseRows<std::uint8_t>::Row& row, std::int64_t
 template <class Row>
   requires requires(const Row& row) { place(row, 0); }
 inline float read_row(const Row& row, const PairTable<16>& table, const float* weights) {
-  Float2 sum[4] = {};
+  Float4 sum[2] = {};
+  const float* pairs = table.pairs;
   std::int64_t k = 0;
   const auto term = [&](std::int64_t at) {
-    const std::uint64_t p = place(row, at);
-    return load2(weights + (p >> 4)) * load2(table.pairs + 2 * (p & 15));
+    const std::uint64_t p = place(row, at), q = place(row, at + 1);
+    return load_pairs(weights + (p >> 4), weights + (q >> 4)) * load_pairs(pairs + 2 * (p & 15), pairs + 2 * (q & 15));
   };
   for (; k + 4 <= row.length; k += 4) {
-    for (int lane = 0; lane < 4; ++lane) sum[lane] += term(k + lane);
+    sum[0] += term(k);
+    sum[1] += term(k + 2);
   }
-  for (; k < row.length; ++k) sum[0] += term(k);
-  const Float2 total = (sum[0] + sum[1]) + (sum[2] + sum[3]);
-  return total[0] + total[1];
+  if (k + 2 <= row.length) {
+    sum[0] += term(k);
+    k += 2;
+  }
+  float total = sum_of(sum[0] + sum[1]);
+  if (k < row.length) {
+    const std::uint64_t p = place(row, k);
+    total += weights[p >> 4] * pairs[2 * (p & 15)] + weights[(p >> 4) + 1] * pairs[2 * (p & 15) + 1];
+  }
+  return total;
 }
 
 // Whether a read takes so little time that a function call per visit of a row would show. (In the linear kernel, inlined
@@ -166,6 +209,12 @@ template <class Row>
   requires requires(const Row& row) { place(row, 0); }
 constexpr bool reads_fast<Row, PairTable<16>> = true;
 
+// Whether a write takes much less time without a scale to read for each cell, if all scales are equal: 8 % of a fit on texts.
+template <class Row, class Table>
+constexpr bool pays_without_scales = false;
+template <class Index>
+constexpr bool pays_without_scales<SparseRow<Index>, ValueTable> = true;
+
 // The linear kernel on dense rows is a plain dot product.
 inline float read_row(const DenseRows<float>::Row& row, const ValueTable&, const float* weights) {
   float sum = 0.0f;
@@ -174,13 +223,22 @@ inline float read_row(const DenseRows<float>::Row& row, const ValueTable&, const
   return sum;
 }
 
+// Two floats in one register.
+using Float2 = float __attribute__((vector_size(8)));
+inline Float2 load2(const float* p) {
+  Float2 pair;
+  std::memcpy(&pair, p, sizeof pair);
+  return pair;
+}
+
 // Used if all scales are one.
 struct NoScales {
   float operator[](std::int64_t) const { return 1.0f; }
 };
 
+// Table and scales by value: the compiler would read a reference again after each write.
 template <class Row, class Table, class Weight, class Scales>
-inline void write_row(const Row& row, const Table& table, Weight* weights, Weight step, const Scales& scales) {
+inline void write_row(const Row& row, Table table, Weight* weights, Weight step, Scales scales) {
   const std::int64_t size = row.size();
   for (std::int64_t k = 0; k < size; ++k) {
     const auto cell = row.cell(k);
@@ -195,6 +253,12 @@ inline void write_row(const DenseRows<float>::Row& row, const ValueTable&, Weigh
                       const Scales& scales) {
 #pragma omp simd
   for (std::int64_t k = 0; k < row.length; ++k) weights[k] += step * scales[k] * row.cells[k];
+}
+
+template <class Index>
+// NOLINTNEXTLINE(readability-non-const-parameter): the linter does not see that the weights change
+inline void write_row(const SparseRow<Index>& row, const ValueTable&, float* weights, float step, const NoScales&) {
+  for (std::int64_t k = 0; k < row.length; ++k) weights[row.columns[k]] += step * row.values[k];
 }
 
 // The same for adding the two hat weights of every cell. (A zero adds to the slot of u = 0, where psi is zero.)

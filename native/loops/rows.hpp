@@ -61,15 +61,18 @@ struct PackedRows {
 };
 
 template <class Index>
+struct SparseRow {
+  const float* values;
+  const Index* columns;
+  std::int64_t length;
+  std::int64_t size() const { return length; }
+  std::int64_t column(std::int64_t k) const { return columns[k]; }
+  float cell(std::int64_t k) const { return values[k]; }
+};
+
+template <class Index>
 struct SparseValueRows {
-  struct Row {
-    const float* values;
-    const Index* columns;
-    std::int64_t length;
-    std::int64_t size() const { return length; }
-    std::int64_t column(std::int64_t k) const { return columns[k]; }
-    float cell(std::int64_t k) const { return values[k]; }
-  };
+  using Row = SparseRow<Index>;
 
   explicit SparseValueRows(const RowsView& view)
       : values(static_cast<const float*>(view.cells)),

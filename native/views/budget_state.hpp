@@ -13,11 +13,13 @@ constexpr std::int64_t block_slots = 16;
 enum class Search : std::uint8_t { lookup_wd, lookup_h, gss, gss_precise };
 enum class Maintenance : std::uint8_t { merge, remove, project };
 
-// h and the loss sqrt(WD / 2) / m over (m, kappa), m from 0 to 1/2 and kappa from 0 to 1, `size` points per axis.
+// h and the loss sqrt(WD / 2) / m over (m, kappa), m from 0 to 1/2 and kappa from 0 to 1, `size` points per axis. As
+// published, m goes from 0 to 1 and the loss is WD itself.
 struct MergeTables {
   int size;
   const float* h;
   const float* loss;
+  bool published;
 };
 
 // What the loops need from the support vectors, for the model in training and for a fitted one.
@@ -68,6 +70,9 @@ struct BudgetState {
   Search search = Search::lookup_wd;
   Maintenance maintenance = Maintenance::merge;
   bool published = false;        // Algorithm 1 exactly: kernels are computed again, every partner is considered
+  bool refine = true;            // gss finds h of the merged pair to 0.001
+  bool any_label = false;        // published only: labels are ignored by a merge
+  int merged_at_once = 1;        // partners that a new point is merged with, if all rows have the same weight
   bool newest_is_least = false;  // all rows have the same weight, and no count is smaller
   bool dense = true;             // else the rows are sparse
   bool intercept = false;
@@ -89,13 +94,19 @@ struct BudgetState {
   // Averages weight a step by a factor that grows with every step, and more with every maintenance: the average of a slot
   // stays with the slot, and the slot moves when it is merged.
   double weight = 1.0, growth = 1.0;
-  double weight_sum = 0.0;    // sum over averaged steps of weight * scale
+  double window_passes =
+      20.0;                 // the factor of a step is 1 + window_passes / n: averages reach back a twentieth of a pass
+  double weight_sum = 0.0;  // sum over averaged steps of weight * scale
   double average_norm = 0.0;  // sum over averaged steps of weight
 
   // For the current pass.
   double loss_sum = 0.0;
   std::int64_t n_violations = 0, n_maintained = 0;
   std::int64_t n_repeated = 0;  // violations by a point that is already a support vector, with a full budget
+  // The weight of the rows that the last iterate and the average got wrong before their step, one step in `judged`.
+  static constexpr std::int64_t judged = 16;
+  std::int64_t n_judged = 0;
+  double judged_last = 0.0, judged_average = 0.0;
 
   // One maintenance in `sampled` is timed, if not 0: the whole, the search for h or WD, and an empty interval, which is the
   // cost of reading the clock.
@@ -103,10 +114,12 @@ struct BudgetState {
   std::int64_t n_timed_over = 0;  // maintenances of all passes
   MeanTime whole, searching, nothing;
 
-  // If searches are compared: equal decisions of lookup-wd and gss, and the total loss of each, as WD / a^2.
+  // If searches are compared: equal decisions of lookup-wd and gss; the total loss of each, as WD / a^2; and the sums of
+  // their factors, over merges that lose enough for a factor.
   bool compare = false;
-  std::int64_t n_compared = 0, n_equal = 0;
+  std::int64_t n_compared = 0, n_equal = 0, n_factors = 0;
   double least_loss = 0.0, loss_gss = 0.0, loss_lookup = 0.0;
+  double factors_gss = 0.0, factors_lookup = 0.0;
 
   // Scratch memory: a row of squared distances, of the kernel and of the bounds of merging, n_slots each; the smallest bound
   // of every block; and a support vector.

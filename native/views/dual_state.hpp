@@ -36,6 +36,7 @@ struct DualState : Visits {
   Coordinate* coordinates = nullptr;
   float* weights = nullptr;
   const float* scales = nullptr;
+  bool equal_scales = false;        // all scales are the first
   const double* targets = nullptr;  // numbers to predict; null if the targets are labels
 
   LossView loss;

@@ -17,9 +17,13 @@ struct Loops {
   const char* target;
   bool (*sweep)(const RowsView&, const MethodView&, DualState&, double seconds);
   bool (*rebuild)(const RowsView&, const MethodView&, DualState&, double seconds);
+  void (*follow)(const RowsView&, const MethodView&, DualState&, const double* before);
   bool (*evaluate)(const RowsView&, const MethodView&, DualState&, double seconds);
   void (*grow)(DualState&, double factor);
   bool (*set_beta)(DualState&, const double* beta);
+  void (*balance)(DualState&, double* numbers);
+  void (*certify)(DualState&, const double* values, double intercept, double* shares);
+  double (*best_intercept)(const DualState&, const double* values, double near, double* numbers);
   bool (*joint_sweep)(const RowsView&, const MethodView&, JointState&, double seconds);
   bool (*joint_rebuild)(const RowsView&, const MethodView&, JointState&, double seconds);
   bool (*joint_evaluate)(const RowsView&, const MethodView&, JointState&, double seconds);

@@ -32,6 +32,9 @@ struct Visits {
   bool shuffle;  // else visit the rows in their order, as in some papers
 
   std::int64_t n_active = 0;
+  std::int64_t n_visits = 0;  // of this epoch
+  int most_repeats = 0;       // how often the rows of an epoch are visited again, if they are few
+  int repeats = 0;            // the remaining ones of this epoch
   bool in_epoch = false;
   bool in_blocks = false;   // this epoch's order: blocks of neighbouring rows, or all rows
   std::int64_t cursor = 0;  // next position in `order`

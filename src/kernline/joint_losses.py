@@ -10,13 +10,16 @@ Both are smooth, so that β = −c ∇ℓ is a dual point without further work (
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 
 from .array_types import Array, Indices
 from .losses import Loss
+
+_BLOCK_ROWS = 16_384
 
 
 class JointLoss(Protocol):
@@ -29,6 +32,9 @@ class JointLoss(Protocol):
     @property
     def n_problems(self) -> int:
         """Columns of F."""
+
+    def of_each(self, F: Array) -> Array:
+        """ℓ(y_i, F_i) of every row, without its cost."""
 
     def value(self, F: Array) -> float:
         """Σ_i c_i ℓ(y_i, F_i)."""
@@ -45,6 +51,12 @@ class JointLoss(Protocol):
     def total_hessian(self, F: Array) -> Array:
         """Σ_i c_i times the Hessian of ℓ, (n_problems, n_problems)."""
 
+    def with_cost(self, cost: Array) -> JointLoss:
+        """The loss with other costs."""
+
+    def of_rows(self, rows: Indices) -> JointLoss:
+        """The loss of some of the rows."""
+
 
 @dataclass(frozen=True)
 class Softmax:
@@ -54,10 +66,13 @@ class Softmax:
     n_problems: int
     cost: Array
 
+    def of_each(self, F: Array) -> Array:
+        """log Σ_k exp F_ik − F_iy."""
+        return _log_sum_exp(F) - F[np.arange(self.number.size), self.number]
+
     def value(self, F: Array) -> float:
         """Σ_i c_i (log Σ_k exp F_ik − F_iy)."""
-        own = F[np.arange(self.number.size), self.number]
-        return float(self.cost @ (_log_sum_exp(F) - own))
+        return float(self.cost @ self.of_each(F))
 
     def gradient(self, F: Array) -> Array:
         """c (P − the indicator of y)."""
@@ -84,6 +99,14 @@ class Softmax:
         P = probabilities(F)
         return np.diag(self.cost @ P) - (self.cost[:, None] * P).T @ P
 
+    def with_cost(self, cost: Array) -> Softmax:
+        """The loss with other costs."""
+        return replace(self, cost=cost)
+
+    def of_rows(self, rows: Indices) -> Softmax:
+        """The loss of some of the rows."""
+        return replace(self, number=self.number[rows], cost=self.cost[rows])
+
 
 @dataclass(frozen=True)
 class Separate:
@@ -98,17 +121,33 @@ class Separate:
         """Columns of F."""
         return self.targets.shape[1]
 
+    def of_each(self, F: Array) -> Array:
+        """Σ_k ℓ(T_ik, F_ik)."""
+        each: Array = self.loss.value(self.targets, F).sum(axis=1)
+        return each
+
     def value(self, F: Array) -> float:
         """Σ_ik c_i ℓ(T_ik, F_ik)."""
-        return float(self.cost @ self.loss.value(self.targets, F).sum(axis=1))
+        total = 0.0
+        for rows in _row_blocks(len(F)):
+            for column in self.loss.value(self.targets[rows], F[rows]).T:
+                total += float(self.cost[rows] @ column)
+        return total
 
     def gradient(self, F: Array) -> Array:
         """c ℓ′."""
-        return self.cost[:, None] * self.loss.gradient(self.targets, F)
+        return self._of_rows(self.loss.gradient, F)
 
     def curvature(self, F: Array) -> Array:
         """c ℓ″."""
-        return self.cost[:, None] * self.loss.curvature(self.targets, F)
+        return self._of_rows(self.loss.curvature, F)
+
+    def _of_rows(self, function: Callable[[Array, Array], Array], F: Array) -> Array:
+        """c times a function of targets and values."""
+        out = np.empty(F.shape)
+        for rows in _row_blocks(len(F)):
+            np.multiply(self.cost[rows, None], function(self.targets[rows], F[rows]), out=out[rows])
+        return out
 
     def hessian_product(self, F: Array, change: Array) -> Array:
         """c ℓ″ d."""
@@ -117,6 +156,14 @@ class Separate:
     def total_hessian(self, F: Array) -> Array:
         """Σ_i c_i ℓ″_i, on the diagonal."""
         return np.diag(self.curvature(F).sum(axis=0))
+
+    def with_cost(self, cost: Array) -> Separate:
+        """The loss with other costs."""
+        return replace(self, cost=cost)
+
+    def of_rows(self, rows: Indices) -> Separate:
+        """The loss of some of the rows."""
+        return replace(self, targets=self.targets[rows], cost=self.cost[rows])
 
 
 @dataclass(frozen=True)
@@ -135,6 +182,10 @@ class Shifted:
     def n_problems(self) -> int:
         """Columns of F."""
         return self.loss.n_problems
+
+    def of_each(self, F: Array) -> Array:
+        """The loss of before + F in every row."""
+        return self.loss.of_each(self.before + F)
 
     def value(self, F: Array) -> float:
         """The loss of before + F."""
@@ -156,6 +207,14 @@ class Shifted:
         """Its Hessian."""
         return self.loss.total_hessian(self.before + F)
 
+    def with_cost(self, cost: Array) -> Shifted:
+        """The loss with other costs."""
+        return replace(self, loss=self.loss.with_cost(cost))
+
+    def of_rows(self, rows: Indices) -> Shifted:
+        """The loss of some of the rows."""
+        return Shifted(self.loss.of_rows(rows), self.before[rows])
+
 
 def probabilities(F: Array) -> Array:
     """P_ik = exp F_ik / Σ_m exp F_im."""
@@ -168,6 +227,11 @@ def probabilities(F: Array) -> Array:
 def _log_sum_exp(F: Array) -> Array:
     highest = _highest(F)
     return highest + np.log(_total(np.exp(F - highest[:, None])))
+
+
+def _row_blocks(n_rows: int) -> Iterator[slice]:
+    """Rows whose values stay in the cache between the steps of a formula."""
+    return (slice(begin, begin + _BLOCK_ROWS) for begin in range(0, n_rows, _BLOCK_ROWS))
 
 
 # NumPy's reductions along a short last axis are several times slower.

@@ -19,6 +19,8 @@ from . import losses, tables, validation
 from .array_types import Array, Floats, Matrix, is_sparse
 from .class_signs import LARGEST
 from .encoding import ColumnRange, Columns, EncodedData, Encoder, Scale, TermSpec, sample_of_values
+from .encoding.column_range import boolean_columns
+from .encoding.encoder import rank_width
 from .encoding.terms import replaced_columns
 from .kernels import AdditiveKernel
 from .memory import COLUMN_BYTES, check_memory, check_width
@@ -26,9 +28,8 @@ from .native import row_norms
 from .solvers import JointProblem, Problem
 from .solvers.intercept import kernel_mean
 from .solvers.problem import HINGE, KernelMean
+from .table_summary import TableSummary
 from .validation import NO_NAMES, Names
-
-_FEW_ROWS = 100
 
 
 @dataclass(frozen=True)
@@ -179,16 +180,20 @@ class AdditiveRows(TrainingRows):
 
 
 def encode(
-    X: Matrix | EncodedData, settings: AdditiveSettings, weight: Array | None = None, names: Names = NO_NAMES
+    X: Matrix | EncodedData,
+    settings: AdditiveSettings,
+    weight: Array | None = None,
+    names: Names = NO_NAMES,
+    known: ColumnRange | None = None,
 ) -> AdditiveRows:
     """Encode X, a CSR matrix or an array, validated; rows that are encoded already are taken as they are.
 
-    `weight` are the sample weights, `names` the names that error messages mention.
+    `weight` are the sample weights, `names` the names that error messages mention, `known` the range of the columns.
     """
     if isinstance(X, EncodedData):
-        return _scaled(X, _pair_of_encoded(X, settings), settings, weight)
+        return _scaled(X, pair_of_encoded(X, settings), settings, weight)
     check_width(X, COLUMN_BYTES)
-    found = ColumnRange.of(X, settings.n_threads).without(replaced_columns(settings.terms))
+    found = (known or ColumnRange.of(X, settings.n_threads)).without(replaced_columns(settings.terms))
     validation.check_values(found, settings.kernel, settings.scale, names, sparse=is_sparse(X))
     pair = _pair(X, found, settings)
     # Float32 weights: those of the solver, of all problems, and as the core reads them.
@@ -211,17 +216,27 @@ def encode(
     return with_ranges(_scaled(data, pair, settings, weight), found, X)
 
 
+def encoder_of(summary: TableSummary, settings: AdditiveSettings, names: Names = NO_NAMES) -> Encoder:
+    """The encoder of rows that were summarised batch by batch; terms and columns of the settings are the summary's."""
+    known = summary.known
+    found = known.column_range.without(replaced_columns(settings.terms))
+    validation.check_values(found, settings.kernel, settings.scale, names, sparse=known.sparse)
+    values = None
+    if settings.places_knots_by_values:
+        known.sample.trim()
+        values = sample_of_values(known.sample.X, ColumnRange.of(known.sample.X), settings.scale, settings.seed)
+    pair = tables.build(settings.kernel, settings.method, values=values)
+    width = rank_width(pair) if settings.scale == "rank" else None
+    facts = summary.facts(settings.terms, settings.columns or Columns(), width, settings.n_threads)
+    return Encoder.of_facts(facts, pair, settings.scale, settings.kernel)
+
+
 def with_ranges(rows: AdditiveRows, found: ColumnRange, X: Matrix) -> AdditiveRows:
     """The rows with what is known of dense columns. The curves of sparse values begin at zero."""
     if is_sparse(X):
         return rows
-    booleans = (found.minimum >= 0.0) & (found.maximum <= 1.0)  # a batch may have one of the two values only
-    for rows_seen in (slice(None, _FEW_ROWS), slice(None)):  # most columns show soon that they are not
-        for j in np.flatnonzero(booleans):
-            values = X[rows_seen, j]
-            booleans[j] = bool(((values == 0.0) | (values == 1.0) | np.isnan(values)).all())
     limits = np.column_stack([found.minimum, found.maximum]) if rows.encoder.clips else np.zeros((0, 2))
-    return replace(rows, limits=limits, booleans=booleans)
+    return replace(rows, limits=limits, booleans=boolean_columns(X, found))
 
 
 def _pair(X: Matrix, found: ColumnRange, settings: AdditiveSettings) -> tables.TablePair:
@@ -229,7 +244,7 @@ def _pair(X: Matrix, found: ColumnRange, settings: AdditiveSettings) -> tables.T
     return tables.build(settings.kernel, settings.method, values=values)
 
 
-def _pair_of_encoded(data: EncodedData, settings: AdditiveSettings) -> tables.TablePair:
+def pair_of_encoded(data: EncodedData, settings: AdditiveSettings) -> tables.TablePair:
     """The tables for rows that were encoded before, by an encoder that must suit the settings."""
     pair = None if settings.places_knots_by_values else tables.build(settings.kernel, settings.method)
     encoder = data.encoder
@@ -245,30 +260,78 @@ def _pair_of_encoded(data: EncodedData, settings: AdditiveSettings) -> tables.Ta
 def _scaled(
     data: EncodedData, pair: tables.TablePair, settings: AdditiveSettings, weight: Array | None
 ) -> AdditiveRows:
-    """The kernel's factor and constant. Scales are relative to the largest, so that nothing overflows."""
+    """The kernel's factor and constant, for these rows."""
     encoder = data.encoder
     assert encoder is not None
-    unit = float(encoder.scales.max(initial=0.0)) or 1.0
-    norms = row_norms(data, pair, encoder.scales / unit, settings.n_threads)
-    mean = float(np.average(norms, weights=weight)) or 1.0
-    factor = 1.0 / mean if settings.gamma == "scale" else float(settings.gamma) * unit
-    if not factor * norms.max(initial=0.0) < LARGEST:
-        raise ValueError(
-            f"gamma={settings.gamma!r} makes K(x, x) as large as {factor * norms.max():.3g}, too large for float32. "
-            "Pass gamma='scale', or scale the data."
-        )
-    intercept_square = settings.intercept.constant(pair, factor * mean)
-    scales = factor * (encoder.scales / unit)
-    free = settings.intercept.is_free(pair)
+    norms = row_norms(data, pair, relative_scales(encoder), settings.n_threads)
+    scaling = kernel_scaling(encoder, pair, settings, KernelSummary.of(norms, weight))
+    norms *= scaling.factor
+    mean = kernel_mean(data, pair, scaling.scales, norms, settings.n_threads) if scaling.free_intercept else None
     return AdditiveRows(
         data=data,
         encoder=encoder,
         pair=pair,
-        gamma=factor / unit,
-        scales=scales,
-        norms=factor * norms + intercept_square,
-        intercept_square=intercept_square,
-        free_intercept=free,
-        mean=kernel_mean(data, pair, scales, factor * norms, settings.n_threads) if free else None,
+        gamma=scaling.gamma,
+        scales=scaling.scales,
+        norms=norms + scaling.intercept_square,
+        intercept_square=scaling.intercept_square,
+        free_intercept=scaling.free_intercept,
+        mean=mean,
         loss=settings.loss,
+    )
+
+
+@dataclass(frozen=True)
+class KernelSummary:
+    """Σ w K(x, x), Σ w and the largest K(x, x) of encoded rows, at `relative_scales`. Those of parts add up."""
+
+    total: float = 0.0
+    weight: float = 0.0
+    largest: float = 0.0
+
+    @classmethod
+    def of(cls, norms: Array, weight: Array | None) -> KernelSummary:
+        """Those of rows with these K(x, x)."""
+        total = norms.sum() if weight is None else (norms * weight).sum()
+        return cls(float(total), float(norms.size if weight is None else weight.sum()), float(norms.max(initial=0.0)))
+
+    def merged(self, other: KernelSummary) -> KernelSummary:
+        """Those of both."""
+        return KernelSummary(self.total + other.total, self.weight + other.weight, max(self.largest, other.largest))
+
+
+@dataclass(frozen=True)
+class KernelScaling:
+    """The kernel's factor, that of `relative_scales` and γ; the scales of columns; and the intercept's constant."""
+
+    factor: float
+    gamma: float
+    scales: Array
+    intercept_square: float
+    free_intercept: bool
+
+
+def relative_scales(encoder: Encoder) -> Array:
+    """The scales of columns relative to the largest, so that nothing overflows."""
+    return encoder.scales / (float(encoder.scales.max(initial=0.0)) or 1.0)
+
+
+def kernel_scaling(
+    encoder: Encoder, pair: tables.TablePair, settings: AdditiveSettings, found: KernelSummary
+) -> KernelScaling:
+    """What gamma and the intercept are for rows of this summary."""
+    unit = float(encoder.scales.max(initial=0.0)) or 1.0
+    mean = found.total / found.weight or 1.0
+    factor = 1.0 / mean if settings.gamma == "scale" else float(settings.gamma) * unit
+    if not factor * found.largest < LARGEST:
+        raise ValueError(
+            f"gamma={settings.gamma!r} makes K(x, x) as large as {factor * found.largest:.3g}, too large for float32. "
+            "Pass gamma='scale', or scale the data."
+        )
+    return KernelScaling(
+        factor=factor,
+        gamma=factor / unit,
+        scales=factor * relative_scales(encoder),
+        intercept_square=settings.intercept.constant(pair, factor * mean),
+        free_intercept=settings.intercept.is_free(pair),
     )

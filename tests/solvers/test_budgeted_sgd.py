@@ -14,9 +14,10 @@ from sklearn.datasets import make_moons
 from kernline import BudgetedSVC
 from kernline.landmarks import merging
 from kernline.solvers import BudgetedModel, BudgetedSGD
-from kernline.solvers.budgeted_sgd import _model, values_of
+from kernline.solvers.budgeted_sgd import as_model, values_of
 
 SEARCHES = ("lookup-wd", "lookup-h", "gss", "gss-precise")
+OURS = ("lookup-wd", "lookup-h", "gss-precise")
 GAMMA, C = 0.7, 3.0
 
 
@@ -103,6 +104,22 @@ class TestMerging:
         near = np.sqrt(0.5 * merging.degradation(m, kappa, merging.best_h(m, kappa))) / m
         assert_allclose(merging.loss(np.zeros_like(m), kappa, np.zeros_like(m)), near, rtol=1e-3)
 
+    def test_published_tables_hold_h_and_wd_over_the_unit_square(self):
+        """Lemma 1's WD(m, κ) = m² + (1−m)² − s(h)² + 2m(1−m)κ with s from line 7, minimised by SciPy."""
+        h, loss = merging.published_tables(21)
+        assert h.shape == loss.shape == (21, 21)
+        for i, m in enumerate(np.linspace(0, 1, 21)):
+            for k, kappa in enumerate(np.linspace(0, 1, 21)[1:-1], start=1):
+
+                def s(t, m=m, kappa=kappa):
+                    return m * kappa ** ((1 - t) ** 2) + (1 - m) * kappa ** (t**2)
+
+                ends = [(0.0, 0.5), (0.5, 1.0)]
+                modes = [minimize_scalar(lambda t: -s(t), bounds=end, method="bounded") for end in ends]
+                best = max(-mode.fun for mode in modes)
+                assert_allclose(s(h[i, k]), best, atol=1e-6)
+                assert_allclose(loss[i, k], m**2 + (1 - m) ** 2 + 2 * m * (1 - m) * kappa - best**2, atol=1e-6)
+
     def test_equal_and_orthogonal_points(self):
         assert_array_equal(merging.best_h(np.array([0.1, 0.5]), np.array(1.0)), [0.1, 0.5])
         assert_array_equal(merging.best_h(np.array([0.1, 0.5]), np.array(0.0)), [0.0, 0.0])
@@ -166,8 +183,11 @@ def test_weights_are_factors_of_the_loss(clouds):
     assert_allclose(decision(model, X), kernel(X, X) @ alpha, rtol=1e-4, atol=1e-4)
 
 
-def algorithm_1(X, y, budget, h_and_loss, steps, weights):
-    """SGD with the paper's budget maintenance. Of equal coefficients the newest is the smallest."""
+def algorithm_1(X, y, budget, search, steps, weights):
+    """SGD with the paper's budget maintenance. Of equal coefficients the newest is the smallest.
+
+    `search(m, κ)` gives the loss of merging if the smaller coefficient is one, and where to merge.
+    """
     vectors, counts = np.empty((0, X.shape[1])), np.empty(0)
     merges = 0
     for t in range(steps):
@@ -184,7 +204,7 @@ def algorithm_1(X, y, budget, h_and_loss, steps, weights):
             if j == least:
                 continue
             b, kappa = abs(counts[j]), kernel(vectors[j], vectors[least])[0, 0]
-            h, loss = h_and_loss(a / (a + b), kappa)
+            loss, h = search(a / (a + b), kappa)
             if loss < best[0]:
                 best = (loss, j, h)
         _, j, h = best
@@ -195,38 +215,54 @@ def algorithm_1(X, y, budget, h_and_loss, steps, weights):
     return vectors, C * y.size / steps * counts, merges
 
 
-def exact_search(m, kappa):
-    h = float(merging.best_h(m, kappa))
-    return h, merging.degradation(m, kappa, h) / m**2
+def golden_section(m, kappa, end, precision):
+    """The textbook's: the middle of an interval that is cut until it is no longer than the precision."""
+    low, high, ratio = 0.0, end, (5**0.5 - 1) / 2
+    while high - low > precision:
+        one, other = high - ratio * (high - low), low + ratio * (high - low)
+        if merging.merged_length(m, kappa, other) > merging.merged_length(m, kappa, one):
+            low = one
+        else:
+            high = other
+    return 0.5 * (low + high)
 
 
-def coarse_search(m, kappa):
-    """Golden section search to 0.01, and h = 0 where that is better than the middle of the last cut."""
-    ends = [0.0, float(merging.best_h(m, kappa, precision=0.01))]
-    h = max(ends, key=lambda h: merging.merged_length(m, kappa, h))
-    return h, merging.degradation(m, kappa, h) / m**2
-
-
-def table_search(lookup_loss):
-    h, loss = merging.tables(400)
-    grid = (np.linspace(0, 0.5, 400), np.linspace(0, 1, 400))
-    of_h, of_loss = RegularGridInterpolator(grid, h), RegularGridInterpolator(grid, loss)
+def golden_search(precision, refined, end):
+    """The loss at the h of the first precision, and the h of the second."""
 
     def search(m, kappa):
-        h = float(of_h((m, kappa)))
-        return h, float(of_loss((m, kappa))) if lookup_loss else merging.degradation(m, kappa, h) / m**2
+        loss = merging.degradation(m, kappa, golden_section(m, kappa, end, precision)) / m**2
+        return loss, golden_section(m, kappa, end, refined)
 
     return search
 
 
-REFEREES = {
-    "gss-precise": exact_search,
-    "gss": coarse_search,
-    "lookup-h": table_search(False),
-    "lookup-wd": table_search(True),
-}
+def table_search(lookup_loss, published):
+    h, loss = (merging.published_tables if published else merging.tables)(400)
+    grid = (np.linspace(0, 1.0 if published else 0.5, 400), np.linspace(0, 1, 400))
+    of_h, of_loss = RegularGridInterpolator(grid, h), RegularGridInterpolator(grid, loss)
+
+    def search(m, kappa):
+        h = float(of_h((m, kappa)))
+        if not lookup_loss:
+            return merging.degradation(m, kappa, h) / m**2, h
+        return float(of_loss((m, kappa))) / (m**2 if published else 1.0), h
+
+    return search
+
+
+def referee(search, published):
+    end = 1.0 if published else 0.5
+    return {
+        "gss-precise": golden_search(1e-10, 1e-10, end),
+        "gss": golden_search(0.01, 0.001, end),
+        "lookup-h": table_search(False, published),
+        "lookup-wd": table_search(True, published),
+    }[search]
+
+
 # With weights, gss meets pairs where s is flat: its cuts in float32 part ways with ours, and all later steps with them.
-CASES = [(search, weighted) for search in REFEREES for weighted in (False, True) if (search, weighted) != ("gss", True)]
+CASES = [(search, weighted) for search in SEARCHES for weighted in (False, True) if (search, weighted) != ("gss", True)]
 
 
 @pytest.mark.parametrize("published", [False, True])
@@ -237,20 +273,105 @@ def test_algorithm_1_as_written(clouds, make, search, weighted, published):
     X, y = clouds
     weights = np.random.default_rng(1).uniform(0.5, 2.0, y.size) if weighted else np.ones(y.size)
     model, history = fit(make(X), y, weights, budget=20, search=search, published=published)
-    vectors, coefficients, merges = algorithm_1(X, y, 20, REFEREES[search], y.size, weights)
+    vectors, coefficients, merges = algorithm_1(X, y, 20, referee(search, published), y.size, weights)
     assert history[0].n_maintained == merges > 50
     grid = np.random.default_rng(0).standard_normal((100, 5))
     expected = kernel(grid, vectors) @ coefficients
     assert_allclose(decision(model, grid), expected, atol=2e-3 * np.abs(expected).max())
 
 
-@pytest.mark.parametrize("search", SEARCHES)
-def test_partners_left_out_by_their_bound_would_not_have_won(moons, search):
+def test_gss_without_refinement_merges_at_a_hundredth(clouds):
+    """One merge: z is where the search to 0.01 ends, or, refined, where the one to 0.001 does."""
+    X = clouds[0].copy()
+    X[0] = X[1] + 0.5  # near enough for one mode, κ > e⁻²
+    squared = cdist(X[:1], X[1:2], "sqeuclidean")[0, 0]
+    counts = np.array([30.0, 30.0], np.float32)
+    vectors = np.vstack([X[1], X[1] + 9.0]).astype(np.float32)  # the second is out of reach
+    before = replace(BudgetedModel.empty(5), vectors=vectors, counts=counts, pasts=np.zeros(2), n_seen=1.0, n_steps=1)
+    for refine, precision in ((True, 0.001), (False, 0.01)):
+        settings = BudgetedSGD(
+            gamma=GAMMA, C=1e-9, budget=2, search="gss", refine=refine, average=False, intercept=False
+        )
+        after = settings.go_on(values_of(X[:1], GAMMA), np.ones(1), before)
+        h = golden_section(1.0 / 31.0, np.exp(-GAMMA * squared), 0.5, precision)
+        assert_allclose(after.vectors[0], h * X[0] + (1 - h) * X[1], atol=1e-4)
+
+
+def test_partners_of_either_label(clouds):
+    """Algorithm 1 read without labels: coefficients by their size; the label of a pair is that of the smaller one."""
+    X, y = clouds
+    X, y = X[:150], y[:150]
+    model, history = fit(X, y, budget=12, search="gss-precise", published=True, any_label=True)
+    vectors, counts = np.empty((0, 5)), np.empty(0)
+    merges = 0
+    for t in range(150):
+        f = C * 150 / t * (kernel(X[t], vectors)[0] @ counts) if t else 0.0
+        if y[t] * f >= 1.0:
+            continue
+        vectors, counts = np.vstack([vectors, X[t]]), np.append(counts, y[t])
+        if counts.size <= 12:
+            continue
+        merges += 1
+        least = counts.size - 1 - np.abs(counts)[::-1].argmin()
+        best = (np.inf, -1, 0.0)
+        for j in np.delete(np.arange(counts.size), least):
+            a, b, kappa = abs(counts[least]), abs(counts[j]), kernel(vectors[j], vectors[least])[0, 0]
+            h = golden_section(a / (a + b), kappa, 1.0, 1e-10)
+            merged = a * kappa ** ((1 - h) ** 2) + b * kappa ** (h**2)
+            loss = a**2 + b**2 - merged**2 + 2 * a * b * kappa
+            best = min(best, (loss, j, h))
+        _, j, h = best
+        kappa, a = kernel(vectors[j], vectors[least])[0, 0], counts[least]
+        counts[j] = a * kappa ** ((1 - h) ** 2) + np.sign(a) * abs(counts[j]) * kappa ** (h**2)
+        vectors[j] = h * vectors[least] + (1 - h) * vectors[j]
+        vectors, counts = np.delete(vectors, least, axis=0), np.delete(counts, least)
+    assert history[0].n_maintained == merges > 20
+    expected = kernel(X, vectors) @ counts * C
+    assert_allclose(decision(model, X), expected, atol=1e-2 * np.abs(expected).max())
+
+
+@pytest.mark.parametrize("at_once", [2, 3])
+@pytest.mark.parametrize("make", [np.asarray, sp.csr_array], ids=["dense", "sparse"])
+def test_several_merges_at_once(clouds, make, at_once):
+    """A new point is merged with its best partners, one after the other, which frees slots."""
+    X, _ = clouds
+    rng = np.random.default_rng(0)
+    counts = rng.uniform(1.0, 9.0, 20).astype(np.float32)
+    before = replace(
+        BudgetedModel.empty(5),
+        vectors=X[:20].astype(np.float32),
+        counts=counts,
+        pasts=np.zeros(20),
+        n_seen=1.0,
+        n_steps=1,
+    )
+    settings = BudgetedSGD(
+        gamma=GAMMA, C=1e-9, budget=20, search="lookup-h", average=False, intercept=False, merged_at_once=at_once
+    )
+    after = settings.go_on(values_of(make(X[20:21]), GAMMA), np.ones(1), before)
+    assert after.counts.size == 21 - at_once
+    losses = [
+        (1.0 + b) ** 2 * merging.degradation(1.0 / (1.0 + b), k, merging.best_h(1.0 / (1.0 + b), k))
+        for b, k in zip(counts.astype(float), kernel(X[20], X[:20])[0], strict=True)
+    ]
+    z, a = X[20], 1.0
+    partners = np.argsort(losses)[:at_once]
+    for j in partners:
+        b, kappa = float(counts[j]), kernel(z, X[j])[0, 0]
+        h = float(merging.best_h(min(a, b) / (a + b), kappa))
+        h = h if a <= b else 1.0 - h  # the share of z
+        z, a = h * z + (1 - h) * X[j], a * kappa ** ((1 - h) ** 2) + b * kappa ** (h**2)
+    rest = np.setdiff1d(np.arange(20), partners)
+    expected = kernel(X, X[rest]) @ counts[rest] + a * kernel(X, z)[:, 0]
+    assert_allclose(kernel(X, after.vectors) @ after.counts, expected, rtol=2e-3)
+
+
+def test_partners_left_out_by_their_bound_would_not_have_won(moons):
     """As published, all partners are looked at; else those in reach. Hundreds of merges, and the same model."""
     X, y = moons
     signs = np.where(y == 1, 1.0, -1.0)
     (pruned, history), (full, _) = (
-        fit(X, signs, budget=60, search=search, published=published) for published in (False, True)
+        fit(X, signs, budget=60, search="gss-precise", published=published) for published in (False, True)
     )
     assert history[0].n_maintained > 200
     expected = decision(full, X[:500])
@@ -271,8 +392,7 @@ def test_a_support_vector_that_counts_nothing(clouds, search, grid_size):
 
 
 @pytest.mark.parametrize("spread", [0.01, 0.03, 0.1, 1.0])
-@pytest.mark.parametrize("published", [False, True])
-@pytest.mark.parametrize("search", ["gss-precise", "lookup-h", "lookup-wd"])
+@pytest.mark.parametrize(("search", "published"), [*((name, False) for name in OURS), ("gss-precise", True)])
 def test_the_partner_that_loses_least_is_found(search, published, spread):
     """One point too many among 40, near and far, with counts from 1 to 1000; the losses in extended precision."""
     rng = np.random.default_rng(0)
@@ -316,7 +436,7 @@ def test_kept_distances_of_merged_points(clouds, make):
     assert core.n_maintained > 50
     kept = np.empty((core.n_vectors, core.n_vectors), np.float32)
     assert core.copy_distances(kept)
-    vectors = _model(core).vectors.astype(np.float64)
+    vectors = as_model(core).vectors.astype(np.float64)
     assert_allclose(np.exp(-GAMMA * kept), kernel(vectors, vectors), atol=1e-6)
 
 
@@ -393,9 +513,33 @@ class TestAverage:
             if violated:
                 alpha[t - 1] += C * 60 / t * y[t - 1]
             iterates.append(alpha)
-            weights.append((1.0 + 2.0 / rate) ** t)
+            weights.append((1.0 + 20.0 / rate) ** t)
         mean = np.average(iterates, axis=0, weights=weights)
         assert_allclose(decision(averaged, X), kernel(X, X) @ mean, rtol=1e-4, atol=1e-4)
+
+    @pytest.mark.parametrize("seed", range(4))
+    def test_gives_way_where_the_last_iterates_err_less(self, clouds, seed):
+        """On one step in 16, before it: whose sign is wrong, the iterate's or the average's, written out in NumPy."""
+        X, y = clouds
+        order = np.random.default_rng(seed).permutation(400)[:160]
+        X, y = X[order], np.where(np.random.default_rng(seed).random(160) < 0.4, -y[order], y[order])
+        settings = BudgetedSGD(gamma=GAMMA, C=C, budget=160, shuffle=False, intercept=False, tol=0.0, passes=1)
+        alpha, mean, weight, total = np.zeros(160), np.zeros(160), 1.0, 0.0
+        wrong = np.zeros(2)
+        for t in range(160):
+            K = kernel(X[t], X)[0]
+            if t > 0 and t % 16 == 0:
+                wrong += [y[t] * (K @ alpha) <= 0.0, y[t] * (K @ mean) <= 0.0]
+            violated = y[t] * (K @ alpha) < 1.0
+            alpha *= t / (t + 1.0)
+            if violated:
+                alpha[t] += C * 160 / (t + 1.0) * y[t]
+            weight *= 1.0 + 20.0 / 160
+            total += weight
+            mean += weight / total * (alpha - mean)
+        model, _ = settings.fit(values_of(X, GAMMA), y)
+        expected = alpha if wrong[1] > wrong[0] else mean
+        assert_allclose(decision(model, X), kernel(X, X) @ expected, rtol=1e-3, atol=1e-3)
 
     def test_is_steadier_than_the_last_iterate(self, moons):
         X, y = moons

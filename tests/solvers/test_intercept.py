@@ -1,14 +1,19 @@
 """A free intercept: the same optimum as SVC's, whatever the data, and a certificate with Σβ = 0."""
 
+import threading
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.svm import SVC, LinearSVC
 
 from kernline import AdditiveSVC, kernels, losses, tables, training
-from kernline.solvers import DualCD
+from kernline.solvers import DualCD, intercept
 from kernline.solvers.certificate import certify, explicit_features
-from kernline.solvers.intercept import balance, best_intercept, kernel_mean
+from kernline.solvers.descent import Descent, core_solver
+from kernline.solvers.epochs import Stretch, negligible_share
+from kernline.solvers.intercept import Centring, balance, best_intercept, kernel_mean
 from kernline.solvers.problem import is_free
 
 LOSSES = [
@@ -119,7 +124,7 @@ class TestHardCases:
         X, t = counts()
         peer = LinearSVC(loss="hinge", C=0.01, tol=1e-6, max_iter=10**6).fit(X, t)
         scaling = 1.0 / np.sqrt((X**2).sum(axis=1).mean())
-        ours = AdditiveSVC("linear", C=0.01, gamma=1.0, intercept_scaling=scaling, tol=1e-5, max_iter=10**5).fit(X, t)
+        ours = AdditiveSVC("linear", C=0.01, gamma=1.0, intercept_scaling=scaling, tol=1e-6, max_iter=10**5).fit(X, t)
         assert_allclose(ours.decision_function(X), peer.decision_function(X), atol=0.02)
 
 
@@ -202,3 +207,102 @@ def test_rows_that_differ_in_one_feature(seed):
     targets = np.where(rng.integers(0, 3, 48) == 1, 1.0, -1.0)
     problem = rows_of(X).problem(targets, np.full(48, 100.0))
     assert DualCD(0.01, 1000, seed=seed, solver="dual-cd").solve(problem).converged
+
+
+def test_another_point_can_be_evaluated_in_between():
+    """Neither the point nor the rests change: the same epochs follow as without it."""
+    X, t = counts()
+    problem = rows_of(X).problem(t, np.full(t.size, 10.0))
+    found = []
+    for looks_aside in (False, True):
+        core = core_solver(problem, 0, True)
+        for epoch in range(12):
+            core.set_negligible(1e-3)
+            assert core.sweep(60.0)
+            if looks_aside and epoch % 4 == 2:
+                core.save()
+                core.set_beta(np.zeros(t.size))
+                core.set_centre(3.0)
+                assert core.rebuild(60.0)
+                core.restore()
+        beta, weights = np.empty(t.size), np.empty(problem.data.n_columns * problem.pair.width, dtype=np.float32)
+        core.copy_beta(beta)
+        core.copy_weights(weights)
+        found.append((core.n_visits, core.dual, core.intercept, *beta, *weights))
+    assert found[0] == found[1]
+    with pytest.raises(ValueError, match="nothing is saved"):
+        core.restore()
+    with pytest.raises(ValueError, match="no certificate"):
+        core.wake_by_shares()
+
+
+def test_epochs_in_the_core_move_the_centre_as_in_python():
+    X, t = counts()
+    problem = rows_of(X).problem(t, np.full(t.size, 10.0))
+    descent = Descent(problem, 0, True, threading.Event())
+    epochs, is_due = descent.sweeps(Stretch(15, 99, 10**9, 0.01))
+    assert (len(epochs), is_due) == (15, False)
+
+    centring = Centring.of(problem, descent.norms)
+    core = core_solver(problem, 0, True)
+    core.set_centre(centring.first)
+    awake_at = core.centre
+    for _, dual, gap, n_visits in epochs:
+        assert core.sweep(60.0)
+        total = core.beta_sum
+        centre = centring.next_centre(core.centre + centring.s * total, total, core.active_gap)
+        if centre is not None:
+            core.set_centre(centre)
+            if abs(centre - awake_at) > 0.5 * centring.reach:
+                core.wake_all()
+                awake_at = centre
+        assert n_visits == core.n_visits
+        assert_allclose([dual, gap], [core.dual, core.active_gap + centring.imbalance(core.beta_sum)], rtol=1e-4)
+        core.set_negligible(negligible_share(0.01, core.dual + core.active_gap, t.size))
+    assert np.ptp([gap for _, _, gap, _ in epochs]) > 0.0
+
+
+@every_loss
+@pytest.mark.parametrize("shift", [-0.4, 0.0, 0.3])
+@pytest.mark.parametrize("exact", [False, True])
+def test_certificates_of_the_core_are_those_of_python(loss, shift, exact):
+    X, t = counts()
+    rng = np.random.default_rng(0)
+    problem = replace(rows_of(X).problem(t, np.full(t.size, 2.0)), loss=loss)
+    descent = Descent(problem, 0, True, threading.Event())
+    core, low, high = descent.core, *problem.bounds
+    beta = np.clip(0.7 * rng.normal(shift, 1.0, t.size), low, high)
+    core.set_beta(beta)
+    assert core.rebuild(60.0)
+    assert_allclose(core.beta_sum, beta.sum())
+
+    core.balance(exact)
+    if exact:
+        assert core.rebuild(60.0)
+    found, expected = descent.beta, balance(beta, problem.bounds, descent.norms)
+    assert abs(found.sum()) < 1e-6 * np.abs(found).sum()
+    assert_allclose(found, expected, atol=1e-5)
+
+    values = descent._values()
+    assert_allclose(values, gram(problem) @ found, atol=1e-4 * np.abs(values).max())
+    gap, primal = core.certify(values)
+    f = values + core.intercept
+    at_best = values + best_intercept(problem, values)  # losses with kinks have several
+    assert_allclose(problem.cost @ loss.value(t, f), problem.cost @ loss.value(t, at_best), rtol=1e-6)
+    assert_allclose(gap, loss.gap(t, problem.cost, found, f).sum(), rtol=1e-6)
+    assert_allclose(primal, problem.cost @ loss.value(t, f) + 0.5 * (found @ values), rtol=1e-6)
+    core.restore()
+    assert_allclose(descent.beta, beta)
+
+
+@pytest.mark.parametrize("seed", [0, 5])
+def test_a_few_long_rows_do_not_slow_down_the_others(seed, monkeypatch):
+    """The constant of the intercept follows the median of K(x, x), not its mean, where C is large."""
+    rng = np.random.default_rng(seed)
+    X = rng.poisson(np.outer(rng.lognormal(1.0, 1.2, 400), rng.random((1, 40)) ** 4)).astype(float)
+    y = X @ rng.normal(size=40) > 0.0
+    assert np.mean(np.sum(X**2, axis=1)) > 4.0 * np.median(np.sum(X**2, axis=1))
+    model = AdditiveSVC("linear", C=1e4, solver="dual-cd", max_iter=3000)
+    epochs = model.fit(X, y).n_iter_.sum()
+    monkeypatch.setattr(intercept, "free_square", lambda norms, cost=0.0: 0.05 * float(np.mean(norms)))
+    assert epochs < 0.7 * model.fit(X, y).n_iter_.sum()

@@ -12,6 +12,8 @@ from kernline import AdditiveSVC, _core, kernels, tables
 from kernline.native import native_table
 from kernline.solvers import DualCD
 from kernline.solvers.certificate import certify, explicit_features
+from kernline.solvers.newton_space import Space
+from kernline.solvers.newton_system import System, n_unknowns
 
 from .test_solver import LAYOUTS, SYMMETRIC, make_problem
 
@@ -94,16 +96,27 @@ def test_newton_finds_what_coordinate_descent_finds(histograms, pair, loss, C):
 
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
-def test_auto_turns_to_newton_where_descent_crawls(hard, loss):
+def test_auto_begins_with_newton_where_descent_crawls(hard, loss):
     X, y = hard
     model = AdditiveSVC("intersection", C=1000.0, loss=loss, tol=1e-3, random_state=0)
     auto = model.fit(X, y)
-    assert auto.solver_ == "dual-cd+newton"
+    assert auto.solver_ == "newton"
     assert auto.dual_gap_[0] <= 1e-3 * auto.objective_[0]
     plain = AdditiveSVC(**{**model.get_params(), "solver": "dual-cd", "max_iter": 100_000}).fit(X, y)
     assert plain.solver_ == "dual-cd"
     assert plain.n_iter_[0] > 2 * auto.n_iter_[0]
     assert_allclose(plain.objective_, auto.objective_, rtol=2e-3)
+
+
+def test_newton_takes_over_from_a_descent_that_crawls(hard):
+    """A run that is given a start does not begin with Newton's method: the start may be the solution."""
+    problem = make_problem(*hard, tables.Hats().build(kernels.Intersection()), C=3000.0)
+    result = DualCD(tol=1e-3).solve(problem, start=np.zeros(problem.n_rows))
+    assert not result.newton_first
+    assert result.newton_steps > 0
+    assert result.n_iter > result.newton_steps
+    assert result.converged
+    assert_allclose(result.gap, certify(problem, result.beta).gap, atol=1e-6 * result.primal, rtol=1e-3)
 
 
 def test_easy_problems_are_left_to_descent(hard):
@@ -224,3 +237,35 @@ def test_a_stop_during_the_first_epochs_is_heard(hard):
     assert result.n_iter == 1
     assert np.abs(result.beta).max() <= 100.0
     assert_allclose(result.gap, certify(problem, result.beta).gap, rtol=1e-3)
+
+
+@pytest.mark.parametrize("pair", SYMMETRIC)
+@pytest.mark.parametrize("layout", LAYOUTS)
+@pytest.mark.parametrize("n_rows", [40, 170])
+def test_factored_systems_are_solved(histograms, pair, layout, n_rows):
+    """By slots or by rows, and with what was kept of the system before: against the matrix written out."""
+    X, y = histograms
+    problem = make_problem(layout(X), y, pair, C=10.0)
+    space = Space(problem, 1, threading.Event())
+    system = System(space)
+    system.is_hard = True
+    rng = np.random.default_rng(0)
+    for _ in range(2):
+        rows = np.sort(rng.choice(X.shape[0], n_rows, replace=False)).astype(np.int32)
+        sigma = rng.uniform(1.0, 100.0, size=n_rows)
+        gradient = space.sum(rng.normal(size=X.shape[0]), np.arange(X.shape[0], dtype=np.int32))
+        found = system.solve(gradient, rows, sigma)
+        values = space.values(found, rows)
+        residual = found.plus(1.0, space.sum(sigma * values, rows)).plus(1.0, gradient)
+        assert residual.dot(residual) <= 1e-5 * gradient.dot(gradient)
+    assert n_unknowns(space.size - 1, n_rows) is not None
+
+
+def test_large_costs_converge_with_a_free_intercept():
+    """Classes that can be separated, and labels that cannot be learned: C · K(x, x) = 10⁴ ends with a certificate."""
+    rng = np.random.default_rng(0)
+    X = rng.random((600, 8))
+    labels = {"separable": X.sum(axis=1) > 4.0, "random": rng.random(600) > 0.5, "rare": np.arange(600) < 3}
+    for name, y in labels.items():
+        model = AdditiveSVC("intersection", C=1e4, loss="hinge", random_state=0).fit(X, y)
+        assert model.dual_gap_[0] <= 0.01 * model.objective_[0], name

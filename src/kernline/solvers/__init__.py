@@ -1,6 +1,7 @@
 """Solvers: each takes a problem and settings, and returns a model and its convergence history."""
 
-from .blockwise import BlockProblems, Blockwise, Targets
+from .block_problems import BlockProblems, Targets
+from .blockwise import Blockwise
 from .budgeted_sgd import BudgetedModel, BudgetedSGD, PassReport
 from .dual_cd import DualCD
 from .epochs import EPOCHS_A_PASS

@@ -1,17 +1,17 @@
 """The features of a joint problem: f(x) = b + Σ_g φ_g(x)·θ_g, in a basis in which the kernel's norm is ‖θ‖².
 
-A group g is what one weight v_g of the penalty belongs to: the curve of a number, the levels of a category, or the
-table of a pair of columns. With the kernel's matrix on the slots G = L Lᵀ, a number has W_j = √(s_j v_g) L θ_g; a
-level, whose only cell is u = 1, has one unknown, W_j = √(s_j v_g) Gφ(1) / √(φ(1)ᵀGφ(1)) θ. No matrix of the rows'
-features is formed but for a sample of rows: all else are products in the core.
+A group g is what one weight v_g of the penalty belongs to: the curve of a number, its straight line
+(straight_lines.py), the levels of a category, or the table of a pair of columns. With the kernel's matrix on the slots
+G = L Lᵀ, a number has W_j = √(s_j v_g) L θ_g; a level, whose only cell is u = 1, has one unknown, W_j = √(s_j v_g)
+Gφ(1) / √(φ(1)ᵀGφ(1)) θ. Columns of few values have fewer unknowns (curve_groups.py). No matrix of the rows' features is
+formed but for a sample of rows: all else are products in the core.
 """
 
 from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,12 +19,12 @@ from numpy.typing import NDArray
 from .. import _core
 from ..array_types import Array, Floats, Indices
 from ..encoding import EncodedData
-from ..native import empty_slots, in_calls, native_table, weights_in
+from ..native import empty_slots, in_calls, native_table
 from ..tables import TablePair
+from .curve_groups import CurveGroup, curve_groups, line_groups, root_of
 from .pair_basis import PairBasis
 
-# Directions of a curve whose share of the kernel is below this are left out: they are rounding errors.
-_NEGLIGIBLE = 1e-7
+_MANY_LEVELS = 500
 
 
 @dataclass(frozen=True)
@@ -41,46 +41,52 @@ class Basis:
     pairs: PairBasis | None
     n_threads: int
     interrupted: threading.Event
-    root: Array = field(init=False)  # L
+    lines: Array | None = None  # straight lines at the knots, (n_columns, width): see straight_lines.py
+    groups: tuple[CurveGroup, ...] = ()  # found in the data if there are none
     level: Array = field(init=False)  # Gφ(1) / √(φ(1)ᵀGφ(1))
-    curves: Indices = field(init=False)  # columns that are numbers
+    curves: Indices = field(init=False)  # columns that are numbers, group by group; then those of lines
     levels: Indices = field(init=False)  # columns that are levels, group by group
 
     def __post_init__(self) -> None:
         width = self.pair.width
         gram = np.eye(width) if self.pair.gram is None else np.asarray(self.pair.gram, dtype=np.float64)
-        values, vectors = np.linalg.eigh(gram)
-        kept = values > _NEGLIGIBLE * values[-1]
         at_one = self._vectors(np.array([self._code_of_one()]))[0]
         levels = np.concatenate([np.zeros(0, dtype=np.int64), *self.level_groups])
         is_number = self.scales > 0.0
         is_number[levels] = False
+        groups = self.groups
+        if not groups:
+            curves = curve_groups(self.data, self.pair, np.flatnonzero(is_number), root_of(gram))
+            groups = (*curves, *line_groups(curves, self.lines))
         for name, value in (
-            ("root", vectors[:, kept] * np.sqrt(values[kept])),
+            ("groups", groups),
             ("level", gram @ at_one / np.sqrt(at_one @ gram @ at_one)),
-            ("curves", np.flatnonzero(is_number)),
+            ("curves", np.concatenate([np.zeros(0, dtype=np.int64), *(group.columns for group in groups)])),
             ("levels", levels),
         ):
             object.__setattr__(self, name, value)
+
+    def of_rows(self, rows: Indices) -> Basis:
+        """The same unknowns on some of the rows."""
+        return replace(self, data=self.data[rows], pairs=None if self.pairs is None else self.pairs.of_rows(rows))
 
     @property
     def sizes(self) -> Indices:
         """Unknowns of each group: curves, then terms, then pairs."""
         pairs = self.pairs.sizes if self.pairs is not None else np.zeros(0, dtype=np.int64)
-        curves = np.full(self.curves.size, self.root.shape[1])
-        return np.concatenate([curves, [group.size for group in self.level_groups], pairs]).astype(np.int64)
+        levels = [group.size for group in self.level_groups]
+        return np.concatenate([self._curve_sizes, levels, pairs]).astype(np.int64)
 
     @property
     def pieces(self) -> Indices:
         """Unknowns of each curve, level and pair: what `features` does not divide."""
         pairs = self.pairs.sizes if self.pairs is not None else np.zeros(0, dtype=np.int64)
-        curves, levels = np.full(self.curves.size, self.root.shape[1]), np.ones(self.levels.size)
-        return np.concatenate([curves, levels, pairs]).astype(np.int64)
+        return np.concatenate([self._curve_sizes, np.ones(self.levels.size), pairs]).astype(np.int64)
 
     @property
     def n_curve_unknowns(self) -> int:
         """Unknowns of curves."""
-        return self.curves.size * self.root.shape[1]
+        return int(self._curve_sizes.sum())
 
     @property
     def n_row_unknowns(self) -> int:
@@ -92,17 +98,31 @@ class Basis:
         """Cells read in a pass over the rows; a pair has four in each row."""
         return self.data.n_cells + (0 if self.pairs is None else 4 * len(self.pairs.axes) * self.data.n_rows)
 
+    @property
+    def _curve_sizes(self) -> Indices:
+        """Unknowns of each curve."""
+        sizes = [group.n_unknowns for group in self.groups]
+        return np.repeat(np.array(sizes, dtype=np.int64), [group.columns.size for group in self.groups])
+
+    def _curve_blocks(self) -> Iterator[tuple[CurveGroup, slice]]:
+        """The groups of curves, each with its unknowns."""
+        begin = 0
+        for group in self.groups:
+            end = begin + group.columns.size * group.n_unknowns
+            yield group, slice(begin, end)
+            begin = end
+
     def weights(self, theta: Array) -> NDArray[np.float32]:
         """W in the core's layout, of θ that is scaled by √v already."""
         n_problems = theta.shape[1]
-        shape = (n_problems, self.data.n_columns, self.pair.width)
-        slots = empty_slots(shape)
-        W = weights_in(slots, shape)
-        curves = theta[: self.n_curve_unknowns].reshape(self.curves.size, self.root.shape[1], n_problems)
+        slots = empty_slots((n_problems, self.data.n_columns, self.pair.width))
+        W = slots[:-1].reshape(self.data.n_columns, self.pair.width, -1)[:, :, :n_problems]
         root = np.sqrt(self.scales)
-        W[:, self.curves] = np.einsum("wr,jrp,j->pjw", self.root, curves, root[self.curves])
-        levels = theta[self.n_curve_unknowns : self.n_row_unknowns]
-        W[:, self.levels] = np.einsum("w,jp,j->pjw", self.level, levels, root[self.levels])
+        for group, unknowns in self._curve_blocks():
+            curves = group.roots @ theta[unknowns].reshape(-1, group.n_unknowns, n_problems)
+            W[group.columns] += curves * root[group.columns, None, None]
+        levels = theta[self.n_curve_unknowns : self.n_row_unknowns] * root[self.levels, None]
+        W[self.levels] = self.level[:, None] * levels[:, None, :]
         return slots
 
     def values(self, theta: Array) -> Array:
@@ -128,51 +148,65 @@ class Basis:
             _core.add_classes(self.data.native, table, r32[part], part.start, slots, self.n_threads)
         S = slots[:-1].reshape(self.data.n_columns, self.pair.width, -1)[:, :, :n_problems]
         root = np.sqrt(self.scales)
-        curves = np.einsum("wr,jwp,j->jrp", self.root, S[self.curves], root[self.curves])
-        levels = np.einsum("w,jwp,j->jp", self.level, S[self.levels], root[self.levels])
-        parts = [curves.reshape(-1, n_problems), levels]
+        parts = []
+        for group in self.groups:
+            curves = group.roots.transpose(0, 2, 1) @ S[group.columns]
+            parts.append((curves * root[group.columns, None, None]).reshape(-1, n_problems))
+        parts.append(np.einsum("w,jwp,j->jp", self.level, S[self.levels], root[self.levels]))
         if self.pairs is not None:
             parts.append(self.pairs.sums(r32, n_problems, self.n_threads))
         return np.concatenate(parts)
 
+    def level_squares(self, weight: Array) -> Array:
+        """Σ_i φ_g(x_i)² w_i of every level and problem, (n_levels, n_problems): no row has two levels of a group."""
+        levels = self.sums(weight)[self.n_curve_unknowns : self.n_row_unknowns]
+        return levels * self._heights(self.levels)[:, None]
+
+    @property
+    def is_of_many_levels(self) -> NDArray[np.bool_]:
+        """Whether each unknown is a level of a group with so many that a sample of rows says little of most."""
+        sizes = self.sizes
+        is_level = np.zeros(sizes.size, dtype=bool)
+        is_level[self.curves.size : self.curves.size + len(self.level_groups)] = True
+        return np.repeat(is_level & (sizes > _MANY_LEVELS), sizes)
+
     def features(self, rows: Indices, unknowns: slice) -> Floats:
         """φ(x_i) of some rows, for consecutive unknowns that are whole pieces: float32, (n_rows, n_unknowns)."""
         out = np.empty((rows.size, unknowns.stop - unknowns.start), dtype=np.float32)
-        r, n_curve, n_row = self.root.shape[1], self.n_curve_unknowns, self.n_row_unknowns
-        end = min(unknowns.stop, n_curve)
-        cells = self._cells(rows)
-        read = self._read_of_codes()
-        for at in range(unknowns.start, end, r):
-            j = self.curves[at // r]
-            column = np.asarray(cells[:, [j]].toarray()).ravel() if self._is_sparse else cells[:, j]
-            read_column = column[:, None] * self.root if read is None else read[column]
-            out[:, at - unknowns.start : at - unknowns.start + r] = read_column * np.sqrt(self.scales[j])
-        first, last = max(unknowns.start, n_curve), min(unknowns.stop, n_row)
+        some, n_row = self.data[rows], self.n_row_unknowns
+        for group, here in self._curve_blocks():
+            first, last = max(unknowns.start, here.start), min(unknowns.stop, here.stop)
+            if first < last:
+                chosen = slice((first - here.start) // group.n_unknowns, (last - here.start) // group.n_unknowns)
+                features = self._curve_features(some, group, chosen).reshape(rows.size, -1)
+                out[:, first - unknowns.start : last - unknowns.start] = features
+        first, last = max(unknowns.start, self.n_curve_unknowns), min(unknowns.stop, n_row)
         if first < last:
-            columns = self.levels[first - n_curve : last - n_curve]
-            present = cells[:, columns] != 0
-            present = present.toarray() if self._is_sparse else present
-            height = float(self._vectors(np.array([self._code_of_one()]))[0] @ self.level)
-            out[:, first - unknowns.start : last - unknowns.start] = present * (height * np.sqrt(self.scales[columns]))
+            columns = self.levels[first - self.n_curve_unknowns : last - self.n_curve_unknowns]
+            present = some.dense_cells(columns) != 0
+            out[:, first - unknowns.start : last - unknowns.start] = present * self._heights(columns)
         if unknowns.stop > n_row and self.pairs is not None:
             begin = max(unknowns.start, n_row)
             part = slice(begin - n_row, unknowns.stop - n_row)
             out[:, begin - unknowns.start :] = self.pairs.features(rows, part)
         return out
 
-    @property
-    def _is_sparse(self) -> bool:
-        return not self.data.is_dense
-
-    def _cells(self, rows: Indices) -> Any:
-        some = self.data[rows]
-        return some.to_csr().tocsc() if self._is_sparse else some.cells
-
-    def _read_of_codes(self) -> Array | None:
-        """φ(code)ᵀL of every code; None where cells are values."""
+    def _curve_features(self, some: EncodedData, group: CurveGroup, chosen: slice) -> Floats:
+        """φ(u)ᵀ roots_j √s_j of some rows and columns of a group, (n_rows, n_columns, n_unknowns)."""
+        columns = group.columns[chosen]
+        cells, root = some.dense_cells(columns), np.sqrt(self.scales[columns])
         if self.pair.grid is None:
-            return None
-        return self._vectors(np.arange(self.pair.grid.values.size)) @ self.root
+            return (cells * root)[:, :, None] * group.roots[0].astype(np.float32)
+        vectors = self._vectors(np.arange(self.pair.grid.values.size))
+        if len(group.roots) == 1:
+            return (vectors @ group.roots[0]).astype(np.float32)[cells] * root.astype(np.float32)[:, None]
+        tables = (vectors @ (group.roots[chosen] * root[:, None, None])).astype(np.float32)
+        return tables[np.arange(columns.size), cells]
+
+    def _heights(self, levels: Indices) -> Array:
+        """The feature of each of these levels, where a row has it."""
+        height = float(self._vectors(np.array([self._code_of_one()]))[0] @ self.level)
+        return height * np.sqrt(self.scales[levels])
 
     def _vectors(self, cells: NDArray[np.int64]) -> Array:
         return self.pair.read.vectors(cells)

@@ -1,14 +1,18 @@
-"""Dual coordinate descent on features that do not fit into memory: block minimisation.
+"""Dual coordinate descent on rows that do not fit into memory: block minimisation.
 
-A pass takes the blocks of rows in random order. It computes the features of a block, runs some epochs on the β of the
-block for each class, and drops the features; the weights carry the block's part of f to the next block: Yu, Hsieh,
-Chang and Lin, "Large linear classification when data cannot fit in memory", KDD 2010. Computing the features dominates
-a pass, so the epochs within a block are cheap. Most passes are due to the rows on the margin, 0 < β_i < c_i, which
-depend on one another across blocks. Their features, up to the size of a block, are kept until the end of the pass,
-where their β are balanced. On MNIST at C = 10 that took 4 passes instead of 136.
+A pass takes the blocks of rows in random order. It reads or computes a block, runs some epochs on the β of the block
+for each problem, and drops it; the weights carry the block's part of f to the next block: Yu, Hsieh, Chang and Lin,
+"Large linear classification when data cannot fit in memory", KDD 2010. Reading a block dominates a pass, so the epochs
+within a block are cheap. Most passes are due to the rows on the margin, 0 < β_i < c_i, which depend on one another
+across blocks. They are kept, up to the size of a block, until the end of the pass, where their β are balanced. On MNIST
+at C = 10 with landmarks that took 4 passes instead of 136.
 
 The shares of the gap in the first epoch of each block estimate the gap. When their sum is low, an extra pass computes
-it exactly.
+it exactly. Besides one block, the next one and the rows on the margin, memory holds β, 4 bytes per row and problem: the
+β that balancing gives the rows off the margin are computed when they are read (block_progress.py).
+
+The core's weights of a block are W − S W_μ, with S the sum of all β and W_μ the weights of the mean μ of the rows, if
+there is one (intercept.py): that is what the other blocks contribute to the centred kernel.
 """
 
 from __future__ import annotations
@@ -16,113 +20,46 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import Protocol
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from .. import _core
-from ..array_types import Array
-from ..encoding import EncodedData
-from ..losses import Loss
-from ..tables import linear_pair
+from ..array_types import Array, Numbers
 from ..threads import run_tasks
-from .descent import core_solver, in_slices
-from .epochs import OnEpoch, looks_converged, negligible_share
-from .intercept import Centring, balance, free_square
-from .problem import EpochReport, Problem, SolveResult, as_in_core, is_free
+from .block_problems import Block, BlockProblems, Rows
+from .block_progress import Progress, Shrink
+from .descent import in_slices
+from .epochs import OnEpoch, doublings_to, looks_converged, negligible_share
+from .intercept import filled
+from .problem import EpochReport, SolveResult, as_in_core, is_free
 
-# Epochs on the rows of a block, and most epochs on the rows on the margin at the end of a pass.
-_EPOCHS, _MARGIN_EPOCHS = 4, 200
+# Epochs on the rows of a block: all rows in the first one, and those whose share of the gap is not negligible in the
+# other two, after which all would be visited again. Most epochs on the rows on the margin at the end of a pass.
+_EPOCHS, _MARGIN_EPOCHS = 3, 200
 # The latter stop at this fraction of the tolerance.
 _BALANCED = 0.1
-
-Features = Callable[[slice], NDArray[np.float32]]
-Rows = slice | NDArray[np.int64]
-
-
-class Targets(Protocol):
-    """An array of t_i, or what computes those of some rows when it is indexed."""
-
-    def __getitem__(self, rows: slice | NDArray[np.integer], /) -> Array: ...
+# About how far rows at their bounds are from the margin, in multiples of the scale of the targets.
+_DISTANCE = 2.0
 
 
-@dataclass(frozen=True)
-class BlockProblems:
-    """Problems on the same rows, each with its `targets`. Features are computed one block at a time."""
+class Snapshot(NamedTuple):
+    """All problems between two passes: what JSON can hold, and arrays."""
 
-    features: Features
-    blocks: list[slice]
-    width: int
-    targets: Sequence[Targets]
-    cost: Array
-    intercept_square: float
-    loss: Loss
-    free_intercept: bool = False
-    mean_norm: float = 1.0  # of the features
-
-    def block(self, rows: Rows, features: NDArray[np.float32], norms: Array, label: int) -> Problem:
-        """One problem on one block of rows."""
-        return Problem(
-            data=EncodedData(features.shape, features),
-            pair=linear_pair(),
-            scales=np.ones(self.width),
-            targets=self.targets[label][rows],
-            cost=self.cost[rows],
-            curvature=norms,
-            intercept_square=self.square,
-            loss=self.loss,
-        )
-
-    @property
-    def square(self) -> float:
-        """The constant that the kernel gains while blocks are solved (intercept.py)."""
-        return free_square(np.array([self.mean_norm])) if self.free_intercept else self.intercept_square
+    content: dict[str, Any]
+    arrays: dict[str, Numbers]
 
 
-@dataclass
-class _Progress:
-    """The state of one problem: β, their weights, and estimates of the objective."""
+class Checkpoint(Protocol):
+    """Where a run keeps its state, for a later one to continue from."""
 
-    beta: Array
-    weights: Array
-    intercept: float = 0.0
-    centre: float = 0.0  # b0 of a free intercept
-    centring: Centring | None = None
-    dual: float = 0.0
-    gap: float = np.inf
-    primal: float = 0.0
-    estimate: float = 0.0  # of the gap, in this pass
-    n_active: int = 0
-    converged: bool = False
-    stopped: bool = False  # a callback asked for it
-    history: list[EpochReport] = field(default_factory=list)
+    def load(self) -> Snapshot | None:
+        """What an earlier run has left."""
 
-    def resume(self, problem: Problem, rows: Rows, seed: int) -> _core.DualSolver:
-        """The core's solver for a block, starting from the current β and weights."""
-        core = core_solver(problem, seed, shuffle=True)
-        core.set_beta(np.clip(self.beta[rows], *problem.bounds))
-        core.set_weights(self.weights.astype(np.float32), self.intercept)
-        return core
-
-    def take_over(self, core: _core.DualSolver, problem: Problem, rows: Rows) -> None:
-        """Take the core's β of a block, and add the sum of its changes to the weights.
-
-        The core's own float32 weights are not used: many small changes make them drift.
-        """
-        beta = np.empty(problem.n_rows)
-        core.copy_beta(beta)
-        change = beta - self.beta[rows]
-        self.beta[rows] = beta
-        self.weights += change.astype(np.float32) @ problem.data.cells
-        self.intercept += float(change.sum()) * problem.intercept_square
-        self.dual += core.dual
-
-    @property
-    def objective(self) -> float:
-        """Report the last pass."""
-        return self.history[-1].dual + self.history[-1].gap if self.history else 0.0
+    def save(self, snapshot: Snapshot) -> None:
+        """Keep the state after a pass; not after every pass, if passes are short."""
 
 
 @dataclass(frozen=True)
@@ -135,10 +72,17 @@ class Blockwise:
     n_threads: int = 1
 
     def solve(
-        self, problems: BlockProblems, watches: Sequence[OnEpoch], interrupted: threading.Event
+        self,
+        problems: BlockProblems,
+        watches: Sequence[OnEpoch],
+        interrupted: threading.Event,
+        checkpoint: Checkpoint | None = None,
     ) -> list[SolveResult]:
-        """Run all problems to the tolerance. If a watch, called after every pass, returns True, its problem ends."""
-        return _Run(self, problems, watches, interrupted).results()
+        """Run all problems to the tolerance. If a watch, called after every pass, returns True, its problem ends.
+
+        A run that continues from a `checkpoint` has the result of one that was not interrupted, bit for bit.
+        """
+        return _Run(self, problems, watches, interrupted, checkpoint).results()
 
 
 @dataclass
@@ -147,29 +91,79 @@ class _Run:
     problems: BlockProblems
     watches: Sequence[OnEpoch]
     interrupted: threading.Event
+    checkpoint: Checkpoint | None
 
     def __post_init__(self) -> None:
         self.begun = time.perf_counter()
-        n_rows, width = self.problems.cost.size, self.problems.width
-        self.states = [_Progress(np.zeros(n_rows), np.zeros(width)) for _ in self.problems.targets]
-        if self.problems.free_intercept:
-            for state in self.states:
-                state.centring = Centring.of_norms(np.array([self.problems.mean_norm]))
+        problems = self.problems
+        self.states = [
+            Progress(
+                problems,
+                k,
+                np.zeros(problems.n_rows, dtype=problems.beta_type),
+                np.zeros(problems.scales.size * problems.pair.width + 1),
+                problems.start(k),
+            )
+            for k in range(len(problems.targets))
+        ]
+        for state in self.states:
+            state.centre = 0.0 if state.centring is None else state.centring.first
         self.random = np.random.default_rng(self.settings.seed)
+        self.kept: Block | None = None  # rows on the margin
 
     def results(self) -> list[SolveResult]:
-        under_way, number = list(range(len(self.states))), 0
+        doublings = self._begin_small()
+        under_way, number = self._continued()
         while under_way:
             number += 1
             self._pass(under_way, number)
-            last = number == self.settings.max_iter
-            self._evaluate([k for k in under_way if last or self._looks_converged(k)])
+            last, warm = number == self.settings.max_iter, number <= doublings
+            self._evaluate([k for k in under_way if last or (self._looks_converged(k) and not warm)], final=last)
             for k in under_way:
                 self._report(k, number)
+                if warm:
+                    self.states[k].grow(2.0)
             stopped = [k for k in under_way if self.states[k].stopped]
-            self._evaluate([k for k in stopped if not np.isfinite(self.states[k].gap)])
+            self._evaluate([k for k in stopped if not self.states[k].converged], final=True)
             under_way = [k for k in under_way if not (last or self.states[k].converged or k in stopped)]
+            if self.checkpoint is not None and under_way and not stopped:
+                self.checkpoint.save(self._snapshot(under_way, number))
         return [self._result(state) for state in self.states]
+
+    def _snapshot(self, under_way: list[int], number: int) -> Snapshot:
+        """The state after a pass."""
+        content: dict[str, Any] = {"under_way": under_way, "number": number, "states": []}
+        content["seconds"] = time.perf_counter() - self.begun
+        content["random"] = self.random.bit_generator.state
+        arrays: dict[str, Numbers] = {}
+        for k, state in enumerate(self.states):
+            numbers, own = state.snapshot()
+            content["states"].append(numbers)
+            arrays |= {f"{name}.{k}": array for name, array in own.items()}
+        return Snapshot(content, arrays)
+
+    def _continued(self) -> tuple[list[int], int]:
+        """The problems that are left, and the number of the last pass; the first ones, if nothing was kept."""
+        found = None if self.checkpoint is None else self.checkpoint.load()
+        if found is None:
+            return list(range(len(self.states))), 0
+        content = found.content
+        for k, state in enumerate(self.states):
+            state.restore(content["states"][k], {name: found.arrays[f"{name}.{k}"] for name in ("beta", "sums")})
+        self.begun -= content["seconds"]
+        self.random.bit_generator.state = content["random"]
+        return content["under_way"], content["number"]
+
+    def _begin_small(self) -> int:
+        """Divide the costs by 2, 4 or 8 if they are large, as epochs.py does; returns the passes until they are not."""
+        problems = self.problems
+        if any(loss.targets == "numbers" for loss in problems.losses):
+            return 0
+        cost = float(np.mean(problems.cost[problems.blocks[0]]))
+        doublings = doublings_to(cost, problems.mean_norm + problems.square, self.settings.max_iter)
+        for state in self.states:
+            state.factor = 0.5**doublings
+        return doublings
 
     def _looks_converged(self, k: int) -> bool:
         return looks_converged(self.states[k].estimate, self.states[k].dual, self.settings.tol)
@@ -179,111 +173,128 @@ class _Run:
         for k in under_way:
             self.states[k].gap, self.states[k].estimate, self.states[k].n_active = np.inf, 0.0, 0
         room = max(rows.stop - rows.start for rows in self.problems.blocks)
-        kept, kept_features = np.empty(room, dtype=np.int64), np.empty((room, self.problems.width), dtype=np.float32)
-        n_kept = 0
-        for b in self.random.permutation(len(self.problems.blocks)):
-            rows = self.problems.blocks[b]
-            features = self.problems.features(rows)
-            self._visit(under_way, rows, features, number, self._descend)
-            margin = self._on_margin(under_way, rows)[: room - n_kept]
-            here = slice(n_kept, n_kept + margin.size)
-            kept[here], kept_features[here] = margin, features[margin - rows.start]
-            n_kept = here.stop
-        if n_kept:
-            self._visit(under_way, kept[:n_kept], kept_features[:n_kept], number, self._settle)
-        for k in under_way:
-            self._move_centre(self.states[k])
+        self.kept, kept = None, []
+        order = [self.problems.blocks[b] for b in self.random.permutation(len(self.problems.blocks))]
+        for block in self.problems.visits(order):
+            self._visit(under_way, block, number, self._descend)
+            margin = self._on_margin(under_way, block.rows)[:room]
+            if margin.size:
+                kept.append(block.some(margin))
+                room -= margin.size
+            del block  # before the next one is read
+        if kept:
+            self.kept = Block.joined(kept)
+            kept.clear()
+            self._visit(under_way, self.kept, number, self._settle)
+        for state in (self.states[k] for k in under_way):
+            self._move_centre(state)
 
     def _visit(
-        self,
-        under_way: list[int],
-        rows: Rows,
-        features: NDArray[np.float32],
-        number: int,
-        work: Callable[[_Progress, _core.DualSolver], None],
+        self, under_way: list[int], block: Block, number: int, work: Callable[[Progress, _core.DualSolver], None]
     ) -> None:
         """Run every problem on these rows and take its β."""
-        norms = self._norms(features)
 
         def solve(index: int) -> None:
             k = under_way[index]
-            state, problem = self.states[k], self.problems.block(rows, features, norms, k)
-            core = state.resume(problem, rows, self.settings.seed + 1000 * number + k)
+            state = self.states[k]
+            problem = self.problems.problem(block, k, state.factor)
+            core = state.resume(problem, block.rows, self.settings.seed + 1000 * number + k)
             core.set_negligible(negligible_share(self.settings.tol, state.objective, state.beta.size))
             work(state, core)
-            state.take_over(core, problem, rows)
+            state.take_over(core, problem, block)
 
         run_tasks(solve, len(under_way), self.settings.n_threads, self.interrupted)
 
-    def _descend(self, state: _Progress, core: _core.DualSolver) -> None:
+    def _descend(self, state: Progress, core: _core.DualSolver) -> None:
         for epoch in range(_EPOCHS):
             in_slices(core.sweep, self.interrupted)
             if epoch == 0:
                 state.estimate += core.active_gap
-        state.n_active += core.n_active
+        state.n_active += core.n_visits
 
-    def _settle(self, state: _Progress, core: _core.DualSolver) -> None:
+    def _settle(self, state: Progress, core: _core.DualSolver) -> None:
         for _ in range(_MARGIN_EPOCHS):
             in_slices(core.sweep, self.interrupted)
             if core.active_gap <= _BALANCED * self.settings.tol * (state.dual + core.dual):
                 break
 
-    def _move_centre(self, state: _Progress) -> None:
+    def _move_centre(self, state: Progress) -> None:
+        """Move the centre of a free intercept if Σβ is what keeps the gap open.
+
+        Balancing takes |Σβ| from rows at their bounds, if need be, each of which costs about its distance from the
+        margin: with many rows that is far less than the square of Σβ.
+        """
         if state.centring is None:
             return
-        total = float(state.beta.sum())
-        centre = state.centring.next_centre(state.intercept, total, state.estimate)
+        b = state.centre + self.problems.square * state.total
+        centre = state.centring.next_centre(b, state.total, state.estimate)
         if centre is not None:
-            state.dual -= (centre - state.centre) * total
-            state.intercept += centre - state.centre
+            state.dual -= (centre - state.centre) * state.total
             state.centre = centre
-        state.estimate += state.centring.imbalance(float(state.beta.sum()))
+        state.estimate += min(
+            state.centring.imbalance(state.total), _DISTANCE * state.centring.reach * abs(state.total)
+        )
 
-    def _balance(self, k: int) -> None:
-        """Make Σβ = 0, in one more pass over the blocks whose β change."""
-        state = self.states[k]
-        if state.centring is None:
+    def _balance(self, state: Progress) -> None:
+        """Make Σβ = 0 by changes of the rows on the margin that are in memory, or else of all rows of one sign."""
+        if state.centring is None or state.total == 0.0:
             return
-        bounds = self.problems.loss.bounds(self.problems.targets[k][:], as_in_core(self.problems.cost))
-        change = balance(state.beta, bounds, np.ones(state.beta.size)) - state.beta
-        for rows in self.problems.blocks:
-            if change[rows].any():
-                state.weights += change[rows].astype(np.float32) @ self.problems.features(rows)
-        state.beta += change
-        state.centre = state.intercept
+        b, sign, needed = state.centre + self.problems.square * state.total, np.sign(state.total), abs(state.total)
+        places, room = self._room(state)
+        left = max(0.0, needed - float(room.sum()))
+        if self.kept is not None and room.size:
+            beta = state.beta_of(self.kept.rows)
+            beta[places] -= sign * (room if left else filled(needed, room, np.ones(room.size)))
+            state.set(self.kept, beta)
+        if left:
+            heavy = sum(float(np.maximum(sign * state.beta[rows], 0.0).sum()) for rows in self.problems.blocks)
+            state.shrink_all(Shrink(sign, 1.0 - sign * state.total / heavy))
+        state.centre, state.total = b, 0.0
 
-    def _on_margin(self, under_way: list[int], rows: slice) -> NDArray[np.int64]:
-        """Rows of a block whose β_i is strictly between its bounds and not zero in some problem."""
-        loss, cost = self.problems.loss, as_in_core(self.problems.cost[rows])
-        free = [
-            is_free(self.states[k].beta[rows], *loss.bounds(self.problems.targets[k][rows], cost)) for k in under_way
-        ]
-        return np.flatnonzero(np.logical_or.reduce(free)) + rows.start
+    def _room(self, state: Progress) -> tuple[NDArray[np.int64], Array]:
+        """Rows on the margin that are in memory, and how far each can move towards Σβ = 0."""
+        if self.kept is None:
+            return np.zeros(0, dtype=np.int64), np.zeros(0)
+        low, high = self.problems.problem(self.kept, state.number, state.factor).bounds
+        beta = state.beta_of(self.kept.rows)
+        places = np.flatnonzero(is_free(beta, low, high))
+        limit = (low if state.total > 0.0 else high)[places]
+        return places, np.abs(beta[places] - np.where(np.isfinite(limit), limit, 0.0))
 
-    def _norms(self, features: NDArray[np.float32]) -> Array:
-        return np.einsum("ij,ij->i", features, features).astype(np.float64) + self.problems.square
+    def _on_margin(self, under_way: list[int], rows: Rows) -> NDArray[np.int64]:
+        """Places in a block of the rows whose β_i is strictly between its bounds and not zero in some problem."""
+        free = []
+        for k in under_way:
+            state = self.states[k]
+            cost = as_in_core(state.factor * self.problems.cost[rows])
+            bounds = self.problems.losses[k].bounds(self.problems.targets[k][rows], cost)
+            free.append(is_free(state.beta[rows], *bounds))
+        return np.flatnonzero(np.logical_or.reduce(free))
 
-    def _evaluate(self, due: list[int]) -> None:
-        """Compute the exact gap of some problems in one more pass."""
-        sums, before = np.zeros((len(self.states), 3)), {k: float(self.states[k].beta.sum()) for k in due}
+    def _evaluate(self, due: list[int], *, final: bool) -> None:
+        """Compute the exact gap of some problems in one more pass; β stays balanced if it is `final`, or converged."""
+        sums, before = np.zeros((len(self.states), 3)), {k: self.states[k].point(self.kept) for k in due}
         for k in due:
-            self._balance(k)
-        for rows in self.problems.blocks if due else []:
-            features = self.problems.features(rows)
-            norms = self._norms(features)
+            self._balance(self.states[k])
+        for block in self.problems.visits(self.problems.blocks if due else []):
             for k in due:
-                core = self.states[k].resume(self.problems.block(rows, features, norms, k), rows, seed=0)
+                problem = self.problems.problem(block, k, self.states[k].factor)
+                core = self.states[k].resume(problem, block.rows, seed=0)
                 in_slices(core.evaluate, self.interrupted)
                 sums[k] += core.gap, core.loss_sum, core.squared_norm
         for k in due:
             state = self.states[k]
             state.gap, state.primal = float(sums[k, 0]), float(sums[k, 1] + 0.5 * sums[k, 2])
             state.dual = state.primal - state.gap
-            if state.centring is not None:
-                estimate = state.estimate - state.centring.imbalance(before[k])
-                state.centring.compare(estimate, before[k], state.gap)
-            state.estimate = state.gap
             state.converged = state.gap <= self.settings.tol * state.primal
+            if state.centring is not None:
+                total = before[k].total
+                state.centring.compare(max(0.0, state.estimate - state.centring.imbalance(total)), total, state.gap)
+            state.estimate = state.gap
+            if state.converged or final:
+                state.store()
+            elif state.centring is not None:
+                state.go_back(before[k], self.kept)  # balanced, β may be far from the best
 
     def _report(self, k: int, number: int) -> None:
         """Report the pass, to a callback that may ask to stop."""
@@ -292,10 +303,10 @@ class _Run:
         state.history.append(EpochReport(number, seconds, state.dual, state.estimate, state.n_active))
         state.stopped = self.watches[k](state.history[-1])
 
-    def _result(self, state: _Progress) -> SolveResult:
+    def _result(self, state: Progress) -> SolveResult:
         return SolveResult(
             beta=state.beta,
-            weights=state.weights.astype(np.float32)[:, None],
+            weights=state.weights.astype(np.float32).reshape(self.problems.scales.size, -1),
             intercept=state.intercept,
             n_iter=len(state.history),
             primal=state.primal,

@@ -127,7 +127,10 @@ class BudgetedSGD:
     """At most `passes` passes in random order (or the order of the rows), with λ = 1/(n C) and steps 1/(λ t).
 
     `published` runs Algorithm 1 exactly, for comparison: the kernels of a merge are computed again, all partners are
-    considered, and a point that is already a support vector is added again.
+    considered, tables hold h and WD over [0, 1]², golden section search covers [0, 1], and a point that is already a
+    support vector is added again. Also for comparison: without `refine`, gss merges at the h of its search, which is
+    within 0.01 of the best; with `any_label`, merges ignore labels and keep the newest; and a new point is merged with
+    `merged_at_once` partners if all rows have the same weight.
     """
 
     gamma: float
@@ -143,6 +146,9 @@ class BudgetedSGD:
     seed: int = 0
     shuffle: bool = True
     published: bool = False
+    refine: bool = True
+    any_label: bool = False
+    merged_at_once: int = 1
 
     def fit(
         self,
@@ -169,7 +175,8 @@ class BudgetedSGD:
             best, waited = min(best, history[-1].loss), 0 if improved or self.tol == 0.0 else waited + 1
             if on_pass is not None and on_pass(history[-1]):
                 break
-        return _model(core), history
+        model, (_, last, average) = as_model(core), core.judged
+        return model.without_average() if average > last else model, history
 
     def go_on(
         self,
@@ -198,24 +205,25 @@ class BudgetedSGD:
         if self.average:
             core.go_on_averaging()
         in_slices(core.run, interrupted or threading.Event())
-        return _model(core)
+        return as_model(core)
 
     def core(self, rows: _core.Rows, signed_weights: Array) -> _core.BudgetedSGD:
         """The core's state of a problem, without support vectors."""
-        return _core.BudgetedSGD(
+        core = _core.BudgetedSGD(
             rows=rows,
             signed_weights=signed_weights,
-            grid=merging.native_tables(self.grid_size),
+            grid=merging.native_tables(self.grid_size, published=self.published),
             gamma=self.gamma,
             C=self.C,
             budget=self.budget,
             search=self.search,
             maintenance=self.maintenance,
             intercept=self.intercept,
-            published=self.published,
             seed=self.seed,
             shuffle=self.shuffle,
         )
+        core.set_merging(refine=self.refine, any_label=self.any_label, at_once=self.merged_at_once)
+        return core
 
 
 def _report(core: _core.BudgetedSGD, epoch: int, begun: float, n_rows: int) -> PassReport:
@@ -223,7 +231,8 @@ def _report(core: _core.BudgetedSGD, epoch: int, begun: float, n_rows: int) -> P
     return PassReport(epoch, seconds, core.loss_sum / n_rows, core.n_violations, core.n_maintained)
 
 
-def _model(core: _core.BudgetedSGD) -> BudgetedModel:
+def as_model(core: _core.BudgetedSGD) -> BudgetedModel:
+    """The support vectors of the core's state, and what training goes on from."""
     vectors = np.empty((core.n_vectors, core.n_features), np.float32)
     counts, pasts = np.empty(core.n_vectors, np.float32), np.empty(core.n_vectors)
     core.copy_vectors(vectors)

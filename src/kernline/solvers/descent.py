@@ -11,18 +11,19 @@ from numpy.typing import NDArray
 from .. import _core
 from ..array_types import Array
 from ..native import in_calls, native_table
-from .epochs import negligible_share
-from .intercept import Centring, balance, best_intercept, centred_norms, intercept_square
-from .problem import Problem, as_in_core
+from .epochs import Stretch
+from .intercept import Centring, balance, centred_norms, intercept_square
+from .problem import KnownWeights, Problem
 
 # Seconds after which the core returns, for callbacks and Ctrl-C.
 _SLICE_SECONDS = 0.05
-# Epochs between new sums of the weights. Float32 updates drift: without new sums, long runs would settle where the
-# drifted weights are best.
-EPOCHS_A_REBUILD = 100
-# All rows wake when the centre of the intercept has moved by this multiple of its longest step: they rest because of a
-# margin that is no longer theirs, and the centre would follow the few that do not.
-FAR = 0.5
+# Late epochs of few rows visit them again before they look for others (native/host/epochs.hpp). Not if the mean of
+# C · K(x, x) is below a bound: then most rows are at a bound of β, and a few that are not would lead b away.
+_LEAST_REPEATED = 1.0
+# From this tolerance on, and up to this mean of C · K(x, x), the rounding errors of float32 weights, which are summed
+# again every hundred epochs, are far below the gap: then a certificate does not sum them again, which may take longer
+# than all else that it does.
+_LEAST_ROUNDED, _MOST_ROUNDED = 1e-3, 32.0
 
 
 class Descent:
@@ -34,15 +35,18 @@ class Descent:
         self.problem = problem
         self.interrupted = interrupted
         self.n_threads = n_threads
-        self.core = core_solver(problem, seed, shuffle)
-        self.centring = Centring.of(problem) if problem.free_intercept else None
-        if self.centring is not None:
-            self.core.set_centre(self.centring.first)
+        self.norms = centred_norms(problem)
+        centring = Centring.of(problem, self.norms) if problem.free_intercept else None
+        s = problem.intercept_square if centring is None else centring.s
+        self.core = core_solver(problem, seed, shuffle, self.norms, s)
+        self.level = float(np.mean(problem.cost)) * float(np.mean(self.norms))  # C · K(x, x)
+        self.core.set_may_repeat(self.level >= _LEAST_REPEATED)
+        if centring is not None:
+            self.core.set_centring(centring.first, centring.square_cost, centring.kink_cost, centring.reach)
         self.in_parts = False
+        self.is_exact = True  # whether certificates are to sum the weights again
         self.gap = self.primal = 0.0
-        self.goal = 0.0
-        self.awake_at = self.core.centre  # when all rows last were
-        self.n_sweeps = 0
+        self.n_wakes = 0
 
     def work_in_parts(self, most_parts: int, least_rows: int) -> None:
         """Visit rows in up to so many parts at the same time, of at least so many rows (parts.py)."""
@@ -51,59 +55,35 @@ class Descent:
 
     def sweep(self) -> None:
         """Visit every row that is not resting."""
-        self.n_sweeps += 1
-        self._in_slices(lambda seconds: self.core.sweep(seconds, self.n_threads))
-        if self.n_sweeps % EPOCHS_A_REBUILD == 0:
-            self._in_slices(self.core.rebuild)
-        if self.centring is not None:
-            core = self.core
-            b = core.centre + self.centring.s * core.beta_sum
-            centre = self.centring.next_centre(b, core.beta_sum, core.active_gap)
-            if centre is not None:
-                core.set_centre(centre)
-                if abs(centre - self.awake_at) > FAR * self.centring.reach:
-                    core.wake_all()
-                    self.awake_at = centre
+        self.sweeps(Stretch(1, 2, 0, 0.0))
+
+    def sweeps(self, stretch: Stretch) -> tuple[list[tuple[float, float, float, int]], bool]:
+        """Run epochs, in the core, until a stretch ends; return them, and whether a check is due."""
+        self.is_exact = stretch.tol < _LEAST_ROUNDED or self.level > _MOST_ROUNDED
+        self.core.begin_epochs(*stretch)
+        self._in_slices(self.core.run_epochs, self.n_threads)
+        return self.core.epochs(), self.core.check_is_due
 
     def evaluate(self, tol: float = np.inf) -> None:
-        """Sum the weights again from β, in double precision, and compute the exact gap in one pass over all rows.
+        """Compute the exact gap in one pass over all rows, of weights summed again from β in double precision.
 
-        With a free intercept, β is balanced first. It stays balanced if the gap is at most `tol` times the objective.
+        With a free intercept, β is balanced first, and its weights change with it if that is exact enough. It stays
+        balanced if the gap is at most `tol` times the objective.
         """
         core = self.core
-        if self.centring is None or not np.isfinite(core.beta_sum):  # it is not only if data change while they are read
+        if not self.balances or not np.isfinite(core.beta_sum):  # it is not only if data change while they are read
             self._in_slices(core.rebuild)
             self._evaluate_in_core()
             return
-        beta, centre, total = self.beta, core.centre, core.beta_sum
-        dual, estimate = core.dual, core.active_gap
-        balanced = balance(beta, self.problem.bounds, centred_norms(self.problem))
-        core.set_centre(centre + self.centring.s * total)
-        core.set_beta(balanced)
-        self._in_slices(core.rebuild)
-        values = self._values()
-        self._certify(balanced, values)
-        self.centring.compare(estimate, total, self.gap)
-        if self.gap > self.goal:
-            best = best_intercept(self.problem, values, core.intercept, self.interrupted)
-            core.set_centre(core.centre + best - core.intercept)
-            self._certify(balanced, values)
-        core.set_dual(self.primal - self.gap)
+        core.balance(self.is_exact)
+        if self.is_exact:
+            self._in_slices(core.rebuild)
+        self.gap, self.primal = core.certify(self._values())
         if self.gap > tol * self.primal:
             # Further epochs start from β as it was: balanced, it may be far from the best.
-            core.set_beta(beta)
-            core.set_centre(centre)
-            self._in_slices(core.rebuild)
-            core.set_dual(dual)
+            core.restore()
             if self.in_parts:  # they track a lower bound
                 self._in_slices(core.evaluate)
-
-    def _certify(self, beta: Array, values: Array) -> None:
-        """The gap and the objective of β, with Σβ = 0, for φ(x_i) · W = `values` and the current intercept."""
-        problem, f = self.problem, values + self.core.intercept
-        cost = as_in_core(problem.cost)
-        self.gap = float(problem.loss.gap(problem.targets, cost, beta, f).sum())
-        self.primal = float(cost @ problem.loss.value(problem.targets, f) + 0.5 * (beta @ values))
 
     def _evaluate_in_core(self) -> None:
         core = self.core
@@ -115,10 +95,9 @@ class Descent:
         """φ(x_i) · W."""
         problem = self.problem
         members = np.arange(problem.data.n_rows, dtype=np.int32) if problem.members is None else problem.members
-        weights, table = np.append(self.weights.ravel(), np.float32(0.0)), native_table(problem.pair.read)
         values = np.empty(members.size)
         for part in in_calls(problem.data, members.size, self.interrupted):
-            _core.read_members(problem.data.native, table, weights, members[part], values[part], self.n_threads)
+            self.core.read(members[part], values[part], self.n_threads)
         return values
 
     def start(self, beta: Array, intercept: float) -> None:
@@ -127,35 +106,45 @@ class Descent:
         self._in_slices(self.core.rebuild)
         self._evaluate_in_core()
 
+    def start_with(self, beta: Array, intercept: float, known: KnownWeights) -> None:
+        """Continue from β, with Σβ = 0 and known weights, and this free intercept: no pass over the rows."""
+        mean = self.problem.mean
+        self.core.set_centre(intercept if mean is None else intercept + float(beta @ mean.products))
+        self.core.set_beta(beta)
+        self.core.set_weights(known.weights.ravel(), intercept)
+        self.core.set_dual(known.dual)
+
     def _set(self, beta: Array, intercept: float) -> None:
-        if self.centring is not None:
-            beta = balance(beta, self.problem.bounds, centred_norms(self.problem))
+        if self.balances:
+            beta = balance(beta, self.problem.bounds, self.norms)
             mean = self.problem.mean
             self.core.set_centre(intercept if mean is None else intercept + float(beta @ mean.products))
         self.core.set_beta(beta)
-
-    def wake_all(self) -> None:
-        """End all rests."""
         self.core.wake_all()
+
+    def wake(self) -> None:
+        """End the rests of the rows whose share of the exact gap is not negligible; of all every second time.
+
+        Shares are known with a free intercept only. They are those of a balanced β, from which descent does not go on.
+        """
+        self.n_wakes += 1
+        if not self.balances or self.n_wakes % 2 == 0:
+            self.core.wake_all()
+        else:
+            self.core.wake_by_shares()
 
     def let_rest(self, tol: float, gap: float) -> None:
         """Set the share of the gap at which a row rests; `gap` is the last one, exact or estimated."""
-        # Without what balancing may add: should that be overestimated, no row would move any more.
-        objective = self.core.dual + min(gap, self.core.active_gap)
-        self.goal = tol * objective
-        self.core.set_negligible(negligible_share(tol, objective, self.problem.n_rows))
+        self.core.let_rest(tol, gap)
 
     def grow(self, factor: float) -> None:
         """Multiply costs, β and f."""
         self.core.grow(factor)
-        if self.centring is not None:
-            self.centring.restart()
-            self.awake_at = self.core.centre
 
     @property
     def balances(self) -> bool:
         """Whether an evaluation changes β, for Σβ = 0."""
-        return self.centring is not None
+        return self.problem.free_intercept
 
     @property
     def beta(self) -> Array:
@@ -167,9 +156,13 @@ class Descent:
     @property
     def weights(self) -> NDArray[np.float32]:
         """W, (n_columns, width)."""
-        weights = np.empty(self.problem.data.n_columns * self.problem.pair.width, dtype=np.float32)
+        weights = np.empty(self._n_weights, dtype=np.float32)
         self.core.copy_weights(weights)
         return weights.reshape(self.problem.data.n_columns, -1)
+
+    @property
+    def _n_weights(self) -> int:
+        return self.problem.data.n_columns * self.problem.pair.width
 
     @property
     def intercept(self) -> float:
@@ -179,7 +172,7 @@ class Descent:
     @property
     def n_active(self) -> int:
         """Rows visited by the last sweep."""
-        return self.core.n_active
+        return self.core.n_visits
 
     @property
     def dual(self) -> float:
@@ -189,16 +182,19 @@ class Descent:
     @property
     def active_gap(self) -> float:
         """Estimate of the gap from the last sweep."""
-        imbalance = 0.0 if self.centring is None else self.centring.imbalance(self.core.beta_sum)
-        return self.core.active_gap + imbalance
+        return self.core.active_gap + self.core.imbalance
 
-    def _in_slices(self, work: Callable[[float], bool]) -> None:
-        in_slices(work, self.interrupted)
+    def _in_slices(self, work: Callable[..., bool], *args: int) -> None:
+        in_slices(work, self.interrupted, *args)
 
 
-def core_solver(problem: Problem, seed: int, shuffle: bool) -> _core.DualSolver:
-    """The core's state of a problem, with β = 0."""
-    s, mean = intercept_square(problem), problem.mean
+def core_solver(
+    problem: Problem, seed: int, shuffle: bool, norms: Array | None = None, s: float | None = None
+) -> _core.DualSolver:
+    """The core's state of a problem, with β = 0; its `centred_norms` and `intercept_square` may be known."""
+    norms = centred_norms(problem) if norms is None else norms
+    s = intercept_square(problem, norms) if s is None else s
+    mean = problem.mean
     return _core.DualSolver(
         rows=problem.data.native,
         read=native_table(problem.pair.read),
@@ -206,7 +202,7 @@ def core_solver(problem: Problem, seed: int, shuffle: bool) -> _core.DualSolver:
         scales=problem.scales.astype(np.float32),
         targets=problem.targets,
         cost=problem.cost,
-        curvature=centred_norms(problem) + s if problem.free_intercept else problem.curvature,
+        curvature=norms + s if problem.free_intercept else problem.curvature,
         intercept_square=s,
         loss=problem.loss.name,
         epsilon=problem.loss.epsilon_or_zero,
@@ -218,10 +214,10 @@ def core_solver(problem: Problem, seed: int, shuffle: bool) -> _core.DualSolver:
     )
 
 
-def in_slices(work: Callable[[float], bool], interrupted: threading.Event) -> None:
+def in_slices(work: Callable[..., bool], interrupted: threading.Event, *args: int) -> None:
     """Call `work`, which runs for some seconds at a time, until it is done."""
     done = False
     while not done:
         if interrupted.is_set():
             raise KeyboardInterrupt
-        done = work(_SLICE_SECONDS)
+        done = work(_SLICE_SECONDS, *args)

@@ -20,13 +20,16 @@ from . import newton
 from .descent import Descent
 from .epochs import Effort, Epochs, Log, OnEpoch, doublings_to
 from .parts import least_rows
-from .problem import Problem, SolveResult
+from .problem import KnownWeights, Problem, SolveResult, is_free
 from .takeover import Takeover
 
 # Most steps of Newton's method before coordinate descent continues.
 _NEWTON_STEPS = 50
 # Without coordinate descent, Newton's method runs again to a tenth of its last tolerance, at most this many times.
-_TIGHTENINGS = 5
+_TIGHTENINGS = 8
+# With a free intercept, C doubles only if C · K(x, x) is at least this, and the mean of the rows leaves at most this
+# fraction of K(x, x): else rows do not compete enough to be led astray by a large C.
+_LEAST_DOUBLED, _MOST_APART = 32.0, 0.67
 
 
 @dataclass(frozen=True)
@@ -36,8 +39,8 @@ class DualCD:
     Rows are visited in random order, from `seed`; without `shuffle` in their own order, as in the papers on PmSVM.
     `solver` is "dual-cd", "newton" (from the first step; coordinate descent then closes the rest of the gap), or
     "auto": coordinate descent, then Newton's method if the rate of convergence and the shape of the problem suggest
-    that it is faster. A problem of many rows is solved in up to `n_parts` parts at the same time, by `n_threads`; the
-    result does not depend on the latter.
+    that it is faster; or Newton's method first, if the shape and C leave no doubt. A problem of many rows is solved in
+    up to `n_parts` parts at the same time, by `n_threads`; the result does not depend on the latter.
     """
 
     tol: float
@@ -55,16 +58,18 @@ class DualCD:
         interrupted: threading.Event | None = None,
         start: Array | None = None,
         intercept: float = 0.0,
+        known: KnownWeights | None = None,
     ) -> SolveResult:
-        """Run to the tolerance, from β = `start` if given, which is clipped to the bounds, and a free intercept.
+        """Run to the tolerance, from β = `start` if given, which is clipped to the bounds, and its intercept.
 
+        If what β gives is `known` too, it is not computed again.
         Raises KeyboardInterrupt within a slice if another thread sets `interrupted`.
         """
         log = Log(on_epoch)
         interrupted = interrupted or threading.Event()
         start = None if start is None else np.clip(start, *problem.bounds)
         if problem.loss.in_core:
-            return _Run(self, problem, log, interrupted).result(start, intercept)
+            return _Run(self, problem, log, interrupted).result(start, intercept, known)
         return self._newton_alone(problem, log, interrupted, start, intercept)
 
     def _newton_alone(
@@ -111,10 +116,15 @@ class _Run(Epochs):
             descent.work_in_parts(settings.n_parts, rows_a_part)
         self.takeover = Takeover(problem, settings.tol, self.effort)
         self.newton_steps = 0
+        self.newton_first = settings.solver == "newton" and newton.applies_to(problem)
 
-    def result(self, start: Array | None, intercept: float) -> SolveResult:
-        if start is not None:
+    def result(self, start: Array | None, intercept: float, known: KnownWeights | None) -> SolveResult:
+        if start is not None and known is not None:
+            self.descent.start_with(start, intercept, known)
+        elif start is not None:
             self.descent.start(start, intercept)
+        elif self.settings.solver == "auto":
+            self.newton_first = self.takeover.is_first
         converged = self.run(self._doublings())
         return SolveResult(
             beta=self.descent.beta,
@@ -126,7 +136,7 @@ class _Run(Epochs):
             converged=converged,
             history=self.log.history,
             newton_steps=self.newton_steps,
-            newton_first=self.settings.solver == "newton" and newton.applies_to(self.problem),
+            newton_first=self.newton_first,
             stopped=self.log.asked_to_stop,
         )
 
@@ -137,6 +147,12 @@ class _Run(Epochs):
             self._newton()
         return due
 
+    def until_other_step(self) -> tuple[float, float]:
+        """The number of epochs, or visits, until Newton's method may be due."""
+        if self.settings.solver == "dual-cd":
+            return math.inf, math.inf
+        return self.takeover.until_decision(len(self.log.history))
+
     def warm_up(self, doublings: int) -> int:
         """Run the epochs of the warm-up, after which the rate of convergence counts."""
         self.takeover.begins_at = super().warm_up(doublings)
@@ -146,15 +162,23 @@ class _Run(Epochs):
         """How often C doubles at the start. Targets of regression do not grow with C, so regression has the full C."""
         problem, settings = self.problem, self.settings
         is_cold = self.descent.dual == 0.0 and settings.shuffle and problem.pair.symmetric
-        if not is_cold or settings.solver == "newton" or problem.loss.targets == "numbers":
+        if not is_cold or self.newton_first or problem.loss.targets == "numbers":
             return 0
-        return doublings_to(float(np.mean(problem.cost)), float(np.mean(problem.curvature)), settings.max_iter)
+        cost, norm = float(np.mean(problem.cost)), float(np.mean(problem.curvature))
+        if problem.free_intercept:
+            rest = float(np.mean(self.descent.norms))
+            if cost * norm < _LEAST_DOUBLED or rest > _MOST_APART * norm:
+                return 0
+        return doublings_to(cost, norm, settings.max_iter)
 
     def _newton_is_due(self) -> bool:
         """Whether Newton's method is requested, or faster."""
-        if self.settings.solver == "newton" and not self.log.history:
-            return newton.applies_to(self.problem)
-        return self.settings.solver != "dual-cd" and self.takeover.is_due(self.log.history)
+        if self.newton_first and not self.log.history:
+            return True
+        return self.settings.solver != "dual-cd" and self.takeover.is_due(self.log.history, self._n_free)
+
+    def _n_free(self) -> int:
+        return int(np.count_nonzero(is_free(self.descent.beta, *self.problem.bounds)))
 
     def _newton(self) -> None:
         """Run Newton's steps; keep them if they raise the dual objective. A few epochs close the rest of the gap."""

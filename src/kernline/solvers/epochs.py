@@ -10,7 +10,7 @@ import math
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
@@ -25,6 +25,19 @@ _NEGLIGIBLE = 0.1
 
 # Called after every epoch; returning True stops the fit.
 OnEpoch = Callable[[EpochReport], bool]
+
+
+class Stretch(NamedTuple):
+    """How far epochs go without a decision in between: so many, or so many visits, or until a check is due.
+
+    A check is due when no row is left to visit, or when the gap looks small enough after the epoch `first_check`, from
+    1, or a later one.
+    """
+
+    most_epochs: int
+    first_check: int
+    most_visits: int
+    tol: float
 
 
 class Sweeps(Protocol):
@@ -55,11 +68,17 @@ class Sweeps(Protocol):
     def sweep(self) -> None:
         """Visit every row that is not resting."""
 
+    def sweeps(self, stretch: Stretch) -> tuple[list[tuple[float, float, float, int]], bool]:
+        """Run at least one epoch and at most a stretch of them; return them, and whether a check is due.
+
+        Of every epoch: the seconds since the first began, the dual objective, the estimate of the gap, the visits.
+        """
+
     def evaluate(self, tol: float = ...) -> None:
         """Compute the exact gap; β stays as evaluated if the gap is at most `tol` times the objective."""
 
-    def wake_all(self) -> None:
-        """End all rests."""
+    def wake(self) -> None:
+        """End the rests of all rows that the exact gap suggests to visit."""
 
     def let_rest(self, tol: float, gap: float) -> None:
         """Set the share of the gap at which a row rests; `gap` is the last one, exact or estimated."""
@@ -77,11 +96,17 @@ class Log:
     asked_to_stop: bool = False
     begun: float = field(default_factory=time.perf_counter)
 
-    def add(self, dual: float, gap: float, n_active: int) -> bool:
-        """Record an epoch or a step; True asks to stop."""
-        seconds = time.perf_counter() - self.begun
-        self.history.append(EpochReport(len(self.history) + 1, seconds, dual, gap, n_active))
-        if self.on_epoch is not None and self.on_epoch(self.history[-1]):
+    @property
+    def watches_epochs(self) -> bool:
+        """Whether the callback has to be called before the next epoch begins."""
+        return self.on_epoch is not None and not getattr(self.on_epoch, "is_idle", False)
+
+    def add(self, dual: float, gap: float, n_active: int, seconds: float | None = None) -> bool:
+        """Record an epoch or a step, which ended now or so many seconds after the beginning; True asks to stop."""
+        if seconds is None:
+            seconds = time.perf_counter() - self.begun
+        self.history.append(EpochReport(len(self.history) + 1, seconds, float(dual), float(gap), int(n_active)))
+        if self.watches_epochs and self.on_epoch is not None and self.on_epoch(self.history[-1]):
             self.asked_to_stop = True
         return self.asked_to_stop
 
@@ -114,12 +139,12 @@ class Epochs:
         next_check, exact = self.warm_up(doublings), False
         history = self.log.history
         while self._may_go_on() and not self.log.asked_to_stop:
-            exact = self.other_step() or self._epoch(next_check)
+            exact = self.other_step() or self._epochs(next_check)
             if exact:
                 if self.descent.gap <= self.tol * self.descent.primal:
                     return True
                 # A check costs a pass over the data, so wait for a tenth of the epochs so far before the next one.
-                self.descent.wake_all()
+                self.descent.wake()
                 next_check = len(history) + 1 + len(history) // 10
             self._let_rows_rest()
         if not exact or self.descent.balances:
@@ -129,6 +154,10 @@ class Epochs:
     def other_step(self) -> bool:
         """Do something else than an epoch, with an exact gap at the end, if that is due; return whether it was."""
         return False
+
+    def until_other_step(self) -> tuple[float, float]:
+        """The number of epochs, at least one, or of visits, after which something else may be due."""
+        return math.inf, math.inf
 
     def warm_up(self, doublings: int) -> int:
         """Run epochs with a C that doubles so many times, up to the requested one; return their number.
@@ -153,16 +182,25 @@ class Epochs:
         """Whether the limit is not reached. Epochs that visit few rows count as parts of a pass."""
         return self.effort.passes_left > 0 and len(self.log.history) < EPOCHS_A_PASS * self.effort.max_iter
 
-    def _epoch(self, next_check: int) -> bool:
-        """Run one epoch; return whether it computed the exact gap."""
-        self.descent.sweep()
-        epoch = len(self.log.history) + 1
-        exact = self.descent.n_active == 0
-        exact = exact or (epoch >= next_check and looks_converged(self.descent.active_gap, self.descent.dual, self.tol))
-        if exact:
+    def _epochs(self, next_check: int) -> bool:
+        """Run epochs until something else may be due; return whether they ended with the exact gap."""
+        log, effort = self.log, self.effort
+        n_before = len(log.history)
+        most_epochs, most_visits = self.until_other_step()
+        most_epochs = min(most_epochs, EPOCHS_A_PASS * effort.max_iter - n_before)
+        most_visits = min(most_visits, effort.max_iter * effort.n_rows - effort.n_visits)
+        # A callback may stop the fit after every epoch.
+        most = 1 if log.watches_epochs else int(most_epochs)
+        stretch = Stretch(most, next_check - n_before, math.ceil(most_visits), self.tol)
+        begun = time.perf_counter() - log.begun
+        epochs, is_due = self.descent.sweeps(stretch)
+        if is_due:
             self.descent.evaluate(self.tol)
-        self._report(self.descent.gap if exact else self.descent.active_gap)
-        return exact
+            epochs[-1] = epochs[-1][0], self.descent.dual, self.descent.gap, epochs[-1][3]
+        for seconds, dual, gap, n_active in epochs:
+            effort.n_visits += n_active
+            log.add(dual, gap, n_active, begun + seconds)
+        return is_due
 
     def _report(self, gap: float) -> bool:
         self.effort.n_visits += self.descent.n_active

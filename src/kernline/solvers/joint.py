@@ -16,6 +16,7 @@ For two classes this is the binary hinge with twice the cost: f_1 = −f_0 = f /
 from __future__ import annotations
 
 import threading
+import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,11 +25,14 @@ from numpy.typing import NDArray
 from .. import _core
 from ..array_types import Array
 from ..native import empty_slots, native_table, weights_in
-from .descent import EPOCHS_A_REBUILD, FAR, in_slices
-from .epochs import Effort, Epochs, Log, OnEpoch, doublings_to, negligible_share
+from .descent import in_slices
+from .epochs import Effort, Epochs, Log, OnEpoch, Stretch, doublings_to, looks_converged, negligible_share
 from .intercept import centred_norms, intercept_square
 from .joint_intercept import Centrings, balance, first_intercepts
 from .problem import JointProblem, JointResult, as_in_core
+
+# Epochs between new sums of the weights, and how far a centre moves before all rows wake (native/host/epochs.hpp).
+_EPOCHS_A_REBUILD, _FAR = 100, 0.5
 
 
 @dataclass(frozen=True)
@@ -81,7 +85,8 @@ class JointDescent:
     def __init__(self, problem: JointProblem, seed: int, interrupted: threading.Event) -> None:
         self.problem = problem
         self.interrupted = interrupted
-        s, mean, norms = intercept_square(problem), problem.mean, centred_norms(problem)
+        norms, mean = centred_norms(problem), problem.mean
+        s = intercept_square(problem, norms)
         self.core = _core.JointSolver(
             rows=problem.data.native,
             read=native_table(problem.pair.read),
@@ -98,7 +103,7 @@ class JointDescent:
             seed=seed,
             shuffle=True,
         )
-        self.centrings = Centrings(norms, problem.n_classes) if problem.free_intercept else None
+        self.centrings = Centrings(norms, problem.cost, problem.n_classes) if problem.free_intercept else None
         if problem.free_intercept:
             self.core.set_centres(first_intercepts(problem.labels, problem.cost, problem.n_classes))
         self.awake_at = np.array(self.core.centres)  # when all rows last were
@@ -109,9 +114,17 @@ class JointDescent:
         """Visit every row that is not resting."""
         self.n_sweeps += 1
         in_slices(self.core.sweep, self.interrupted)
-        if self.n_sweeps % EPOCHS_A_REBUILD == 0:
+        if self.n_sweeps % _EPOCHS_A_REBUILD == 0:
             in_slices(self.core.rebuild, self.interrupted)
         self._move_centres()
+
+    def sweeps(self, stretch: Stretch) -> tuple[list[tuple[float, float, float, int]], bool]:
+        """Run one epoch; return it, and whether a check is due."""
+        begun = time.perf_counter()
+        self.sweep()
+        epoch = time.perf_counter() - begun, self.dual, self.active_gap, self.n_active
+        may_check = stretch.first_check <= 1 and looks_converged(self.active_gap, self.dual, stretch.tol)
+        return [epoch], self.n_active == 0 or may_check
 
     def _move_centres(self) -> None:
         core, centrings = self.core, self.centrings
@@ -121,7 +134,7 @@ class JointDescent:
         centres = centrings.next_centres(np.array(core.centres) + centrings.s * totals, totals, core.active_gap)
         if centres is not None:
             core.set_centres(centres)
-            if np.abs(centres - self.awake_at).max() > FAR * centrings.each[0].reach:
+            if np.abs(centres - self.awake_at).max() > _FAR * centrings.each[0].reach:
                 core.wake_all()
                 self.awake_at = centres
 
@@ -166,7 +179,7 @@ class JointDescent:
         self.core.set_beta(inside)
         self._evaluate_in_core()
 
-    def wake_all(self) -> None:
+    def wake(self) -> None:
         """End all rests."""
         self.core.wake_all()
 

@@ -29,8 +29,8 @@ def first_intercepts(labels: NDArray[np.int32], cost: Array, n_classes: int) -> 
 class Centrings:
     """Where the centres of all classes go, and what Σ_i β_ik ≠ 0 costs."""
 
-    def __init__(self, norms: Array, n_classes: int) -> None:
-        self.each = [Centring.of_norms(norms) for _ in range(n_classes)]
+    def __init__(self, norms: Array, cost: Array, n_classes: int) -> None:
+        self.each = [Centring.of_norms(norms, float(np.mean(cost))) for _ in range(n_classes)]
         self.s = self.each[0].s
 
     def next_centres(self, b: Array, totals: Array, gap: float) -> Array | None:

@@ -15,11 +15,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ..array_types import Array
+from ..array_types import Array, Indices
 from ..joint_losses import JointLoss
 from .basis import Basis
 from .problem import EpochReport
@@ -35,6 +35,8 @@ _PROBES, _TRACE_STEPS, _TRACE_REDUCTION = 2, 20, 0.03
 _HALVINGS = 30
 # Σβ may be this share of Σc at the end.
 _BALANCED, _INTERCEPT_STEPS = 1e-9, 20
+# The share of the objective that Σβ may have in the gap before.
+_OFF_BALANCE = 1e-3
 
 
 @dataclass(frozen=True)
@@ -51,6 +53,14 @@ class SmoothProblem:
     def root_weights(self) -> Array:
         """√v_g of every unknown."""
         return np.repeat(np.sqrt(self.group_weights), self.basis.sizes)
+
+    def of_rows(self, rows: Indices) -> SmoothProblem:
+        """The problem of some of the rows, with the same unknowns."""
+        return replace(self, basis=self.basis.of_rows(rows), loss=self.loss.of_rows(rows))
+
+    def with_mean_cost(self, mean: float) -> SmoothProblem:
+        """The problem with costs in the same proportion, and this mean."""
+        return replace(self, loss=self.loss.with_cost(self.loss.cost * (mean / self.loss.cost.mean())))
 
 
 @dataclass
@@ -81,6 +91,11 @@ class SmoothResult:
     converged: bool
     stopped: bool
     history: list[EpochReport]
+
+    @property
+    def scaled(self) -> Array:
+        """θ scaled by √v, with the intercept as its last row: where another fit may start."""
+        return np.concatenate([self.theta, self.point.theta[-1:]])
 
 
 class LBFGS:
@@ -206,9 +221,10 @@ class LBFGS:
         squares = float((theta[:-1] ** 2).sum() + self.penalty * (theta[-1] ** 2).sum())
         return 0.5 * squares + self.loss.value(F)
 
-    def _evaluated(self, point: Point, objective: float | None = None) -> Point:
-        """The point with its gradient, and its objective unless it is known."""
-        r = self.loss.gradient(point.F)
+    def _evaluated(self, point: Point, objective: float | None = None, r: Array | None = None) -> Point:
+        """The point with its gradient and objective, unless the latter, or the loss's gradient r, is known."""
+        if r is None:
+            r = self.loss.gradient(point.F)
         gradient = point.theta.copy()
         gradient[:-1] += self.root * self.basis.sums(r)
         gradient[-1] *= self.penalty
@@ -220,7 +236,7 @@ class LBFGS:
 
     def _with_best_intercept(self, point: Point) -> Point:
         """The point with a free intercept such that Σβ is almost zero: the certificate needs it."""
-        if not self.problem.has_intercept or self.penalty:
+        if not self._is_free:
             return point
         total = float(self.loss.cost.sum())
         F, theta = point.F, point.theta.copy()
@@ -228,8 +244,7 @@ class LBFGS:
             slope = self.loss.gradient(F).sum(axis=0)
             if np.abs(slope).max() <= _BALANCED * total:
                 break
-            hessian = self.loss.total_hessian(F) + 1e-9 * total * np.eye(slope.size)
-            step = np.clip(np.linalg.solve(hessian, -slope), -1.0, 1.0)
+            step = self._intercept_step(slope, F)
             theta[-1] += step / self.bias
             F = F + step
         if F is point.F or not self._objective(theta, F) <= point.objective:
@@ -266,6 +281,35 @@ class LBFGS:
             theta, F = point.theta + step * towards, point.F + step * change
             objective = self._objective(theta, F)
             if objective <= point.objective + 1e-4 * step * slope:
-                return self._evaluated(Point(theta, F), objective)
+                return self._balanced(theta, F, objective)
             step *= 0.5
         return None
+
+    def _balanced(self, theta: Array, F: Array, objective: float) -> Point:
+        """The point after one Newton step of a free intercept, if Σβ is far from zero.
+
+        Curves and levels can all be shifted, so that the mean of F has the largest curvature by far: what is left of
+        its error would outweigh all else in the gap. A step of its own costs no pass over the rows' cells.
+        """
+        r = self.loss.gradient(F)
+        if self._is_free:
+            slope = r.sum(axis=0)
+            if 0.5 * self.bias**2 * float(slope @ slope) > _OFF_BALANCE * objective:
+                step = self._intercept_step(slope, F)
+                shifted, moved = theta.copy(), F + step
+                shifted[-1] += step / self.bias
+                lower = self._objective(shifted, moved)
+                if lower < objective:
+                    return self._evaluated(Point(shifted, moved), lower)
+        return self._evaluated(Point(theta, F), objective, r)
+
+    @property
+    def _is_free(self) -> bool:
+        """Whether there is an intercept without a penalty."""
+        return self.problem.has_intercept and not self.penalty
+
+    def _intercept_step(self, slope: Array, F: Array) -> Array:
+        """Newton's step of all intercepts, at most one each, where Σ_i of the loss's gradient is `slope`."""
+        total = float(self.loss.cost.sum())
+        hessian = self.loss.total_hessian(F) + 1e-9 * total * np.eye(slope.size)
+        return np.clip(np.linalg.solve(hessian, -slope), -1.0, 1.0)

@@ -5,8 +5,8 @@ rows. The gradient is c − Σ_i β_i φ(x_i) in the metric of the kernel, with 
 
     H v = v + Σ_{i in Z} σ_i φ(x_i) (φ(x_i) · s G v)
 
-sums over the rows Z where the loss is curved, σ_i = c_i ℓ″. Conjugate gradients need only products with the Hessian,
-which need only codes: no matrix of the rows' features is formed (native/loops/products.hpp).
+sums over the rows Z where the loss is curved, σ_i = c_i ℓ″ (newton_system.py). Products with all rows need only codes:
+no matrix of their features is formed (newton_space.py).
 
 A loss with a kink (hinge, ε-insensitive) is solved by proximal steps on its dual (the method of multipliers,
 Rockafellar 1976). With the β of the last step, the centre, and σ_i = c_i, or more once the steps become easy,
@@ -21,21 +21,18 @@ solutions converge to that of the loss itself, without smoothing.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .. import _core
 from ..array_types import Array
-from ..native import in_calls, native_table
 from .intercept import Centring, balance, centred_norms
+from .newton_space import Curve, Rows, Space
+from .newton_system import System
 from .problem import Problem, is_free
 from .roots import zero_of_increasing
-
-Rows = NDArray[np.int32]
 
 # Steps on one proximal problem if the objective falls: its exact solution is not worth more. Otherwise it is solved, in
 # at most this many steps.
@@ -43,7 +40,6 @@ _STEPS_A_CENTRE, _MOST_STEPS_A_CENTRE = 3, 30
 # A proximal problem is solved if the squared norm of its gradient is at most the first fraction of the gap. It was
 # easy, so that the next one may be sharper, if it is at most the second.
 _SOLVED, _EASY = 1e-3, 0.05
-_CG_ITERATIONS, _CG_REDUCTION = 30, 0.1
 # σ_i starts at c_i, or at this divided by the mean of K(x, x): a sharper start makes the first problems too hard.
 _FIRST_SHARPNESS = 100.0
 _MOST_SHARPENING = 4.0**6
@@ -55,70 +51,6 @@ OnStep = Callable[[float, float, int], bool]
 def applies_to(problem: Problem) -> bool:
     """Whether the pair of tables has a primal problem."""
     return problem.pair.symmetric
-
-
-@dataclass(frozen=True)
-class Curve:
-    """A function: coefficients c, and W = s G c, its values at the slots. The intercept is the last."""
-
-    c: Array
-    W: Array
-
-    def dot(self, other: Curve) -> float:
-        """Return the inner product of the kernel's space."""
-        return float(self.c @ other.W)
-
-    def plus(self, step: float, other: Curve) -> Curve:
-        """Return self + step · other."""
-        return Curve(self.c + step * other.c, self.W + step * other.W)
-
-
-class _Space:
-    """Products with a problem's rows, and the norm of its kernel."""
-
-    def __init__(self, problem: Problem, n_threads: int, interrupted: threading.Event) -> None:
-        self.problem = problem
-        self.n_threads = n_threads
-        self.interrupted = interrupted
-        self.table = native_table(problem.pair.read)
-        self.size = problem.data.n_columns * problem.pair.width + 1
-        # Conjugate gradients do not suffer from one long direction.
-        self.square = float(np.mean(problem.curvature)) if problem.free_intercept else problem.intercept_square
-
-    def curve(self, c: Array) -> Curve:
-        slots = c[:-1].reshape(self.problem.data.n_columns, -1)
-        gram = self.problem.pair.gram
-        W = np.empty_like(c)
-        W[:-1] = ((slots if gram is None else slots @ gram) * self.problem.scales[:, None]).ravel()
-        W[-1] = c[-1] * self.square
-        return Curve(c, W)
-
-    def values(self, curve: Curve, rows: Rows) -> Array:
-        """f(x_i) of these rows of the data."""
-        out = np.empty(rows.size)
-        weights = curve.W.astype(np.float32)
-        for part in self._parts(rows):
-            _core.read_members(self.problem.data.native, self.table, weights, rows[part], out[part], self.n_threads)
-        return out + curve.W[-1]
-
-    def sum(self, t: Array, rows: Rows) -> Curve:
-        """Σ_i t_i φ(x_i)."""
-        c = np.zeros(self.size)
-        for part in self._parts(rows):
-            _core.add_members(self.problem.data.native, self.table, t[part], rows[part], c, self.n_threads)
-        c[-1] = t.sum()
-        return self.curve(c)
-
-    def image(self, curve: Curve, s: NDArray[np.float32], rows: Rows) -> Curve:
-        """Σ_i s_i v(x_i) φ(x_i) for a curve v, in one pass over the rows."""
-        c = np.zeros(self.size)
-        weights = curve.W.astype(np.float32)
-        for part in self._parts(rows):
-            _core.add_image(self.problem.data.native, self.table, weights, s[part], rows[part], c, self.n_threads)
-        return self.curve(c)
-
-    def _parts(self, rows: Rows) -> Iterator[slice]:
-        return in_calls(self.problem.data, rows.size, self.interrupted)
 
 
 class _SmoothLoss:
@@ -181,7 +113,8 @@ class Newton:
         self, problem: Problem, beta: Array, intercept: float, n_threads: int, interrupted: threading.Event
     ) -> None:
         self.problem = problem
-        self.space = _Space(problem, n_threads, interrupted)
+        self.space = Space(problem, n_threads, interrupted)
+        self.system = System(self.space)
         self.members = np.arange(problem.data.n_rows, dtype=np.int32) if problem.members is None else problem.members
         self.f = self._curve(beta, self.members)
         self.intercept_centre = 0.0  # b0 of a free intercept; b − b0 is part of f
@@ -282,7 +215,8 @@ class Newton:
 
     def _step(self, gradient: Curve) -> bool:
         """Step along the Newton direction to the minimum of the smooth objective; False if there is none."""
-        direction = self._solve(gradient)
+        curved = np.flatnonzero(self._is_curved())
+        direction = self.system.solve(gradient, self.rows[curved], self.loss.curvature(self.values, curved))
         change = self.space.values(direction, self.rows)
         linear, quadratic = self.f.dot(direction), direction.dot(direction)
 
@@ -298,30 +232,6 @@ class Newton:
         self.values = self.values + step * change
         self.beta = self.loss.beta(self.values)
         return True
-
-    def _solve(self, gradient: Curve) -> Curve:
-        """Solve H d = −gradient by conjugate gradients in the inner product of the kernel."""
-        curved = np.flatnonzero(self._is_curved())
-        rows, weights = self.rows[curved], self.loss.curvature(self.values, curved).astype(np.float32)
-        zero = np.zeros_like(gradient.c)
-        found = Curve(zero, zero)
-        residual = found.plus(-1.0, gradient)
-        towards = residual
-        squared = residual.dot(residual)
-        goal = _CG_REDUCTION**2 * squared
-        for _ in range(_CG_ITERATIONS):
-            image = towards.plus(1.0, self.space.image(towards, weights, rows))
-            curvature = towards.dot(image)
-            if not curvature > 0.0:
-                break  # only rounding errors are left
-            step = squared / curvature
-            found = found.plus(step, towards)
-            residual = residual.plus(-step, image)
-            previous, squared = squared, residual.dot(residual)
-            if squared <= goal:
-                break
-            towards = residual.plus(squared / previous, towards)
-        return found
 
 
 def _zero_of(slope: Callable[[float], float]) -> float:

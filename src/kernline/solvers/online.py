@@ -50,11 +50,11 @@ def move(
     while len(history) < settings.max_iter and not (stopped or converged):
         in_slices(core.sweep, interrupted)
         history.append(
-            EpochReport(len(history) + 1, time.perf_counter() - begun, core.dual, core.active_gap, core.n_active)
+            EpochReport(len(history) + 1, time.perf_counter() - begun, core.dual, core.active_gap, core.n_visits)
         )
         stopped = on_epoch(history[-1])
         is_last = stopped or len(history) == settings.max_iter
-        if is_last or core.n_active == 0 or looks_converged(core.active_gap, core.dual, settings.tol):
+        if is_last or core.n_visits == 0 or looks_converged(core.active_gap, core.dual, settings.tol):
             gap = _exact_gap(core, interrupted)
             converged = gap <= settings.tol * (core.dual + gap)
         core.set_negligible(negligible_share(settings.tol, core.dual + core.active_gap, problem.n_rows))

@@ -7,7 +7,7 @@ category are its levels, each independent of the others. W = L_a Θ L_bᵀ, with
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,10 @@ class PairBasis:
     def roots(self) -> list[Array]:
         """L of each axis, (n_points, n_unknowns)."""
         return [_root(int(n), bool(number)) for n, number in zip(self.n_points, self.is_number, strict=True)]
+
+    def of_rows(self, rows: Indices) -> PairBasis:
+        """The same pairs on some of the rows."""
+        return replace(self, codes=self.codes[rows])
 
     @property
     def sizes(self) -> Indices:

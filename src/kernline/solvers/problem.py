@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import NamedTuple
 
 import numpy as np
@@ -96,6 +96,13 @@ def is_free(beta: Array, low: Array, high: Array) -> NDArray[np.bool_]:
     return (beta != 0.0) & (beta > low) & (beta < high)
 
 
+class KnownWeights(NamedTuple):
+    """W of the β that a run with a free intercept starts from, with Σβ = 0, and the dual objective."""
+
+    weights: NDArray[np.float32]
+    dual: float
+
+
 class EpochReport(NamedTuple):
     """One epoch or Newton step. `gap` is exact if it was computed, else an estimate."""
 
@@ -134,6 +141,11 @@ class Outcome:
     def dual(self) -> float:
         """The dual objective, a lower bound of every primal objective."""
         return self.primal - self.gap
+
+    @property
+    def outcome(self) -> Outcome:
+        """This, without the solution."""
+        return Outcome(**{field.name: getattr(self, field.name) for field in fields(Outcome)})
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,7 +2,8 @@
 
 What couples classes and blocks is left out, which makes it a preconditioner (lbfgs.py). Blocks are as large as can be
 factored in a moment: one block has all curves of a table. Curves and pairs are not divided. The levels of a category
-may be, of which there can be thousands: no row has two of them, so that nothing couples them.
+may be: no row has two of them, so that nothing couples them. If there are hundreds, a sample has few rows of most, and
+they have a diagonal of their own instead, which is that of all rows.
 """
 
 from __future__ import annotations
@@ -12,18 +13,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.linalg import cho_factor, cho_solve, lapack
+from scipy.linalg import lapack
 
 from ..array_types import Array, Indices
 
 if TYPE_CHECKING:
     from .lbfgs import LBFGS
 
-_MOST_ROWS = 4000  # in the sample
+# In the sample: of 10,000,000 rows, which take longer to pass over, more.
+_MOST_ROWS, _MOST_OF_MANY, _ROWS_FOR_ONE = 4000, 20_000, 50
 # For one approximate Hessian: in proportion to a pass over the rows, from about half a second to two.
 _FLOPS_A_CELL, _LEAST_FLOPS, _MOST_FLOPS = 2500.0, 1.5e10, 6e10
-_LARGEST_BLOCK = 1500
-_SMALL_BLOCK = 128
+_LARGEST_BLOCK, _LEAST_BLOCK = 1500, 100
+_SMALL_BLOCK = 400
 _MOST_UNKNOWNS = 50_000  # with more, no Hessian is formed
 _ROUNDING = 1e-6  # of sums in float32
 
@@ -39,10 +41,13 @@ class SampledHessian:
     grams: list[Array]  # (n_problems, size, size)
     coupling: Array  # (size of the first block, n_problems): A between it and the intercept
     intercept: Array  # (n_problems,): of the intercept
-    factors: list[list[tuple[Array, bool]]] = field(default_factory=list)
+    apart: Indices  # unknowns that are in no block, and A of each, (size, n_problems)
+    squares: Array
+    factors: list[list[Array]] = field(default_factory=list)  # Cholesky, in the lower half
     inverses: list[Array | None] = field(default_factory=list)  # of small blocks: one product for all classes
     borders: Array = field(default_factory=lambda: np.zeros(0))  # H⁻¹ of the first block times its coupling
     pivots: Array = field(default_factory=lambda: np.zeros(0))  # of the intercept, given the first block
+    diagonal: Array = field(default_factory=lambda: np.zeros(0))  # I + √v A √v of those apart
 
     @classmethod
     def of(cls, lbfgs: LBFGS, F: Array) -> SampledHessian | None:
@@ -52,12 +57,19 @@ class SampledHessian:
         if n_unknowns > _MOST_UNKNOWNS:
             return None
         n = basis.data.n_rows
-        n_rows = min(n, _MOST_ROWS if loss.n_problems <= 8 else _MOST_ROWS // 2)
+        n_rows = min(n, _rows_of_sample(n) if loss.n_problems <= 8 else _MOST_ROWS // 2)
         rows = np.sort(np.random.default_rng(lbfgs.seed).choice(n, n_rows, replace=False))
-        weight = loss.curvature(F)[rows] * (n / n_rows)
+        curvature = loss.curvature(F)
+        weight = curvature[rows] * (n / n_rows)
         flops = np.clip(_FLOPS_A_CELL * basis.cells_a_pass * loss.n_problems, _LEAST_FLOPS, _MOST_FLOPS)
         size = int(np.clip(flops / (2.0 * loss.n_problems * n_rows * max(n_unknowns, 1)), 1, _LARGEST_BLOCK))
-        blocks = _blocks(basis.pieces, size)
+        if n_unknowns > _LARGEST_BLOCK:  # blocks of a matrix whose rank is at most n_rows need not be much larger
+            size = min(size, max(_LEAST_BLOCK, 4 * n_rows))
+        is_apart = basis.is_of_many_levels
+        apart, squares = np.flatnonzero(is_apart), np.zeros((0, loss.n_problems))
+        if apart.size:
+            squares = basis.level_squares(curvature)[apart - basis.n_curve_unknowns]
+        blocks = _blocks(basis.pieces, size, is_apart)
         grams, coupling = [], np.zeros((0, loss.n_problems))
         for block in blocks:
             X = basis.features(rows, block)
@@ -65,7 +77,7 @@ class SampledHessian:
             if block.start == 0 and lbfgs.problem.has_intercept:
                 coupling = lbfgs.bias * (X.T @ weight)
         intercept = lbfgs.penalty + lbfgs.problem.has_intercept * lbfgs.bias**2 * weight.sum(axis=0)
-        return cls(blocks, grams, coupling, np.maximum(intercept, 1e-12))
+        return cls(blocks, grams, coupling, np.maximum(intercept, 1e-12), apart, squares)
 
     def factored(self, root: Array) -> SampledHessian:
         """With the Cholesky factors for √v of every unknown."""
@@ -76,12 +88,13 @@ class SampledHessian:
             found = [_factored(A * scale) for A in gram[: 1 if shared else None]]
             factors.append(found * len(gram) if shared else found)
             small = len(gram) > 1 and scale.shape[0] <= _SMALL_BLOCK
-            inverses.append(np.stack([_inverse(factor) for factor, _ in factors[-1]]) if small else None)
-        made = replace(self, factors=factors, inverses=inverses)
+            inverses.append(np.stack([_inverse(factor) for factor in factors[-1]]) if small else None)
+        diagonal = 1.0 + np.square(root[self.apart])[:, None] * self.squares
+        made = replace(self, factors=factors, inverses=inverses, diagonal=diagonal)
         if not self.coupling.size:
             return replace(made, borders=np.zeros((self.first.stop, 1)), pivots=self.intercept)
         coupling = self.coupling * root[self.first][:, None]
-        borders = np.column_stack([cho_solve(factor, c) for factor, c in zip(factors[0], coupling.T, strict=True)])
+        borders = np.column_stack([_solved(factor, c) for factor, c in zip(factors[0], coupling.T, strict=True)])
         pivots = np.maximum(self.intercept - (coupling * borders).sum(axis=0), 1e-3 * self.intercept)
         return replace(made, borders=borders, pivots=pivots)
 
@@ -98,33 +111,37 @@ class SampledHessian:
                 out[block] = np.matmul(inverse, q[block].T[:, :, None])[:, :, 0].T
                 continue
             for p, factor in enumerate(factors):
-                out[block, p] = cho_solve(factor, q[block, p], check_finite=False)
+                out[block, p] = _solved(factor, q[block, p])
+        if self.apart.size:
+            out[self.apart] = q[self.apart] / self.diagonal
         out[-1] = (q[-1] - (self.borders * q[self.first]).sum(axis=0)) / self.pivots
         out[self.first] -= self.borders * out[-1]
         return out
-
-    @property
-    def log_determinant(self) -> float:
-        """Log det H, summed over classes. Without what couples blocks, it is too large rather than too small."""
-        return sum(2.0 * float(np.log(np.diag(L)).sum()) for block in self.factors for L, _ in block)
 
     def traces(self, sizes: Indices) -> Array:
         """tr((H⁻¹)_gg) of every group, summed over classes."""
         diagonal = np.zeros(int(sizes.sum()))
         for block, factors in zip(self.blocks, self.factors, strict=True):
-            for factor, _ in factors:
+            for factor in factors:
                 diagonal[block] += np.diag(_inverse(factor))
+        diagonal[self.apart] = (1.0 / self.diagonal).sum(axis=1)
         return np.add.reduceat(diagonal, np.cumsum(sizes) - sizes)
 
 
-def _blocks(pieces: Indices, largest: int) -> list[slice]:
-    """Consecutive whole pieces of about so many unknowns together; at least one piece each."""
+def _rows_of_sample(n: int) -> int:
+    return int(np.clip(n // _ROWS_FOR_ONE, _MOST_ROWS, _MOST_OF_MANY))
+
+
+def _blocks(pieces: Indices, largest: int, is_apart: NDArray[np.bool_]) -> list[slice]:
+    """Consecutive whole pieces of about so many unknowns together; at least one piece each, and none apart."""
     blocks, begin, end = [], 0, 0
     for size in pieces.tolist():
-        if end > begin and end + size - begin > largest:
+        if end > begin and (end + size - begin > largest or is_apart[end]):
             blocks.append(slice(begin, end))
             begin = end
         end += size
+        if is_apart[begin]:
+            begin = end
     return [*blocks, slice(begin, end)] if end > begin else blocks
 
 
@@ -146,12 +163,21 @@ def _inverse(factor: Array) -> Array:
     return lower + np.tril(lower, -1).T
 
 
-def _factored(A: Array) -> tuple[Array, bool]:
+def _factored(A: Array) -> Array:
     """The Cholesky factor of I + A. The sums of A are rounded to float32, which large costs can make more than I."""
     diagonal = np.diag_indices_from(A)
     A[diagonal] += 1.0
-    try:
-        return cho_factor(A, lower=True)
-    except np.linalg.LinAlgError:
+    factor, failed = lapack.dpotrf(A, lower=True, clean=False)
+    if failed:
         A[diagonal] += _ROUNDING * A.trace()
-        return cho_factor(A, lower=True)
+        factor, failed = lapack.dpotrf(A, lower=True, clean=False)
+        if failed:
+            raise np.linalg.LinAlgError("the approximate Hessian is not positive definite")
+    return factor
+
+
+# SciPy's own functions take longer to check their arguments than blocks of this size to solve.
+def _solved(factor: Array, b: Array) -> Array:
+    """The solution of L Lᵀ x = b."""
+    x: Array = lapack.dpotrs(factor, b, lower=True)[0]
+    return x

@@ -7,10 +7,14 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from . import newton
+import numpy as np
+
+from ..caching import cached_property
+from ..tables import ValueTable
+from . import newton, newton_system
 from .epochs import Effort
 from .problem import EpochReport, Problem
 
@@ -18,15 +22,25 @@ from .problem import EpochReport, Problem
 _WINDOW = 1.0
 # Epochs between two decisions, and fewest epochs in a window.
 _EPOCHS = 5
-# Approximate cost of a visit of a row, and of Newton's method: passes over the data, and its own arithmetic.
-_VISIT_SECONDS, _CELL_SECONDS = 4e-8, 1.5e-9
-_NEWTON_PASSES, _UNKNOWN_SECONDS, _NEWTON_SECONDS = 60.0, 2e-5, 0.03
+# Approximate cost of a visit of a row: its own, and that of a cell, or of one of several that are read at once.
+_VISIT_SECONDS, _CELL_SECONDS, _DENSE_VALUE_SECONDS = 4e-8, 1.5e-9, 2e-10
+# That of Newton's method by conjugate gradients: passes over the data, and its own arithmetic.
+_CG_PASSES, _UNKNOWN_SECONDS, _CG_SECONDS = 60.0, 2e-5, 0.03
+# And with systems that are factored: passes, and for each of its steps, the cube of the unknowns, products of two cells
+# of a row where the unknowns are slots, vectors of all slots, and the overhead.
+_PASSES, _STEPS = 25.0, 35
+_CUBE_SECONDS, _PRODUCT_SECONDS, _SLOT_SECONDS, _STEP_SECONDS = 2e-11, 5e-11, 5e-8, 1e-3
+# Further decisions wait for this fraction of the epochs so far: late ones are short, and a decision looks at many.
+_PATIENCE = 0.05
 # Do not switch until this fraction of the cost of Newton's method has been spent on epochs.
-_EARLY = 0.3
+_EARLY = 1.0
 # Lower bound of the rate per visit of all rows: with a rate of zero, Newton's method would be due whatever it costs.
 _LEAST_RATE = 0.001
 # While the dual objective grows by this factor within a window, the gap does not show the rate of convergence yet.
 _GROWTH = 1.05
+# On narrow data, of at least this many rows per slot, the passes that coordinate descent takes grow like C K(x, x),
+# times this at least: on covtype, spambase and skin about 60 at 100, and more than 1,000 at 10,000.
+_NARROW, _PASSES_A_CURVATURE = 3, 0.4
 
 
 @dataclass
@@ -38,20 +52,90 @@ class Takeover:
     effort: Effort
     begins_at: int = 0
     newton_runs: int = 0
+    next_decision: int = 2 * _EPOCHS  # in epochs that count
 
-    def is_due(self, history: Sequence[EpochReport]) -> bool:
-        """Whether Newton's method would finish sooner than more epochs."""
+    def until_decision(self, n_epochs: int) -> tuple[float, float]:
+        """How many more epochs, or visits, than these it takes until Newton's method may be due."""
+        early = min(_EARLY * self._least_cost / self._visit, self._late_visits) - self.effort.n_visits
+        if early > 0.0:
+            return math.inf, early
+        return max(1, self.begins_at + self.next_decision - n_epochs), math.inf
+
+    def is_due(self, history: Sequence[EpochReport], n_free: Callable[[], int]) -> bool:
+        """Whether Newton's method would finish sooner than more epochs.
+
+        `n_free` counts the rows between their bounds.
+        """
         epochs = len(history) - self.begins_at
-        if not newton.applies_to(self.problem) or epochs < 2 * _EPOCHS * 2**self.newton_runs or epochs % _EPOCHS:
+        if epochs < self.next_decision or not newton.applies_to(self.problem):
             return False
-        data, passes_left = self.problem.data, self.effort.passes_left
-        visit = _VISIT_SECONDS + _CELL_SECONDS * data.n_cells / max(1, data.n_rows)
-        unknowns = data.n_columns * self.problem.pair.width
-        cost = _NEWTON_PASSES * self.problem.n_rows * visit + _UNKNOWN_SECONDS * unknowns + _NEWTON_SECONDS
-        if self.effort.n_visits * visit < _EARLY * cost and passes_left > self.effort.max_iter // 2:
-            return False  # a small problem, which may converge before the switch pays off
+        self.next_decision = epochs + max(_EPOCHS, int(_PATIENCE * epochs))
+        if self._is_early(self._least_cost):
+            return False
+        if self._is_late and not self.newton_runs:
+            return True
         expected = self._expected_passes(history)
-        return expected > passes_left or expected * self.problem.n_rows * visit > cost
+        if expected == 0.0:
+            return False
+        cost = self._cost(n_free())
+        if self._is_early(cost):
+            return False  # a small problem, which may converge before the switch pays off
+        return expected > self.effort.passes_left or expected * self.problem.n_rows * self._visit > cost
+
+    @cached_property
+    def _visit(self) -> float:
+        is_plain = self.problem.data.is_dense and isinstance(self.problem.pair.read, ValueTable)
+        return _VISIT_SECONDS + (_DENSE_VALUE_SECONDS if is_plain else _CELL_SECONDS) * self._cells_a_row
+
+    @cached_property
+    def _least_cost(self) -> float:
+        return self._cost(0)
+
+    @property
+    def _late_visits(self) -> float:
+        return (self.effort.max_iter - self.effort.max_iter // 2) * self.effort.n_rows
+
+    @cached_property
+    def _cells_a_row(self) -> float:
+        return self.problem.data.n_cells / max(1, self.problem.data.n_rows)
+
+    def _is_early(self, cost: float) -> bool:
+        spent = self.effort.n_visits * self._visit
+        return spent < _EARLY * cost and not self._is_late
+
+    @property
+    def _is_late(self) -> bool:
+        """Whether half of the effort is spent. Descent then may not converge at all: its rate says nothing."""
+        return self.effort.n_visits >= self._late_visits
+
+    @property
+    def is_first(self) -> bool:
+        """Whether coordinate descent is known to take more passes over such data than Newton's method costs.
+
+        Newton's method then begins: from a point that coordinate descent has reached by then, it takes longer.
+        """
+        n_rows = self.problem.n_rows
+        if self._n_slots > newton_system.MOST_SLOTS or n_rows < _NARROW * self._n_slots:
+            return False
+        if not newton.applies_to(self.problem):
+            return False
+        curvature = float(np.mean(self.problem.cost) * np.mean(self.problem.curvature))
+        return _PASSES_A_CURVATURE * curvature * n_rows * self._visit > self._cost(n_rows)
+
+    @property
+    def _n_slots(self) -> int:
+        return self.problem.data.n_columns * self.problem.pair.width
+
+    def _cost(self, n_free: int) -> float:
+        """Seconds that Newton's method takes, if about so many rows are between their bounds."""
+        pass_seconds = self.problem.n_rows * self._visit
+        unknowns = newton_system.n_unknowns(self._n_slots, n_free)
+        if unknowns is None:
+            return _CG_PASSES * pass_seconds + _UNKNOWN_SECONDS * self._n_slots + _CG_SECONDS
+        step_seconds = _CUBE_SECONDS * unknowns**3 + _SLOT_SECONDS * self._n_slots + _STEP_SECONDS
+        if unknowns == self._n_slots:
+            step_seconds += _PRODUCT_SECONDS * self.problem.n_rows * self._cells_a_row**2
+        return _PASSES * pass_seconds + _STEPS * step_seconds
 
     def _expected_passes(self, history: Sequence[EpochReport]) -> float:
         """Visits per row until the gap is small enough, at the current rate; 0 if the rate is not known yet."""
@@ -84,3 +168,4 @@ class Takeover:
         """Measure the rate from here. If the next epochs do not close the gap, the next run goes further."""
         self.newton_runs += 1
         self.begins_at = len(history)
+        self.next_decision = 2 * _EPOCHS * 2**self.newton_runs
