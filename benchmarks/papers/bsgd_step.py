@@ -61,8 +61,11 @@ class Arithmetic:
 
 def _compiled() -> ctypes.CDLL:
     with tempfile.TemporaryDirectory() as folder:
-        source, library = Path(folder) / "step.c", Path(folder) / "step.so"
+        source, compiled, library = (Path(folder) / f"step.{ending}" for ending in ("c", "o", "so"))
         source.write_text(SOURCE)
-        command = [os.environ.get("CC", "cc"), "-O3", "-march=native", "-ffast-math", "-shared", "-fPIC"]
-        subprocess.run([*command, "-o", str(library), str(source), "-lm"], check=True)
+        compiler = os.environ.get("CC", "cc")
+        options = ["-O3", "-march=native", "-ffast-math", "-fPIC", "-c"]
+        subprocess.run([compiler, *options, "-o", str(compiled), str(source)], check=True)
+        # Linked without -ffast-math, with which GCC adds code that rounds subnormal numbers of the whole process to zero.
+        subprocess.run([compiler, "-shared", "-o", str(library), str(compiled), "-lm"], check=True)
         return ctypes.CDLL(str(library))

@@ -16,6 +16,8 @@ from kernline import AdditiveSVC, datasets, kernels, tables
 from kernline.datasets import Dataset
 
 from ..measure import machine, table
+from . import store
+from .store import Results
 
 mpl.use("Agg")
 from matplotlib import pyplot as plt
@@ -23,6 +25,35 @@ from matplotlib import pyplot as plt
 FOLDER = Path(__file__).resolve().parents[2] / "docs" / "papers"
 HI = kernels.PowerMean(-8.0)  # the papers' stand-in for the histogram intersection
 CHI2 = kernels.PowerMean(-1.0)
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Where a page goes and its measurements are kept. `quick` only shows that a page can be written: generated data of
+    a few rows stand in for all sets, and nothing is repeated.
+    """
+
+    folder: Path = FOLDER
+    kept: Path | None = store.FOLDER
+    quick: bool = False
+
+    def results(self, page: str) -> Results:
+        """The measurements of a page."""
+        return Results(page, self.kept)
+
+    def load(self, name: str) -> Dataset:
+        """A data set with every column scaled to [0, 1], as the papers assume; float32."""
+        return few_rows(2 if name == "skin" else 4) if self.quick else load(name)
+
+
+def few_rows(n_classes: int, n_rows: int = 240, n_features: int = 8, seed: int = 0) -> Dataset:
+    """Non-negative values up to one, a third of them zero, and classes that depend on some of them."""
+    rng = np.random.default_rng(seed)
+    X = np.clip(rng.gamma(1.0, 0.3, (n_rows, n_features)) * (rng.random((n_rows, n_features)) < 0.7), 0.0, 1.0)
+    X[0] = 1.0
+    y = np.digitize(X[:, :3].sum(axis=1), np.quantile(X[:, :3].sum(axis=1), np.arange(1, n_classes) / n_classes)) + 1
+    half = n_rows // 2
+    return Dataset(X[:half].astype(np.float32), y[:half], X[half:].astype(np.float32), y[half:])
 
 
 def load(name: str) -> Dataset:
@@ -56,7 +87,11 @@ class Measured:
     accuracy: float
     iterations: str
     bytes_a_value: float
-    model: Any = field(repr=False)
+    model: Any = field(default=None, repr=False)
+
+    def numbers(self) -> dict[str, Any]:
+        """What the store keeps; `Measured(**numbers)` is the same without the model."""
+        return {name: value for name, value in vars(self).items() if name != "model"}
 
     def row(self) -> list[str]:
         """Cells of a table with the columns of `HEADER`."""
@@ -74,15 +109,18 @@ HEADER = ["method", "train s", "test ms", "accuracy %", "iterations", "bytes / v
 
 
 def measure(name: str, model: Any, data: Dataset, rounds: int = 1) -> Measured:
-    """Fit and score. Memory is that of the training data as the method stores it, per non-zero value."""
+    """Fit and score, in seconds of processor time: one thread, and other programs may run meanwhile.
+
+    Memory is that of the training data as the method stores it, per non-zero value.
+    """
     seconds, test_seconds = np.inf, np.inf
     for _ in range(rounds):
-        start = time.perf_counter()
+        start = time.process_time()
         model.fit(data.X_train, data.y_train)
-        seconds = min(seconds, time.perf_counter() - start)
-        start = time.perf_counter()
+        seconds = min(seconds, time.process_time() - start)
+        start = time.process_time()
         accuracy = 100.0 * model.score(data.X_test, data.y_test)
-        test_seconds = min(test_seconds, time.perf_counter() - start)
+        test_seconds = min(test_seconds, time.process_time() - start)
     n_values = data.X_train.nnz if sp.issparse(data.X_train) else int(np.count_nonzero(data.X_train))
     if isinstance(model, AdditiveSVC):
         iterations = np.unique([model.n_iter_.min(), model.n_iter_.max()])
@@ -139,8 +177,9 @@ def verdict(measured: list[Measured]) -> str:
 class Page:
     """A Markdown page, written part by part, with its pictures in the same folder."""
 
-    def __init__(self, name: str, title: str, introduction: str) -> None:
+    def __init__(self, name: str, title: str, introduction: str, folder: Path) -> None:
         self.name = name
+        self.folder = folder
         self.parts = [f"# {title}", f"Written by `python -m benchmarks.papers {name}`.", introduction, machine() + "."]
 
     def add(self, *parts: str) -> None:
@@ -153,18 +192,28 @@ class Page:
         """Append a table."""
         self.add(table(header, rows))
 
+    def add_items(self, rows: list[tuple[str, str, str, str, str]], results: Results) -> None:
+        """The last table: every item of the paper, where it is, and whether it agrees. Before it, the dates."""
+        self.add("Results by date: " + ", ".join(f"{n} of {day}" for day, n in sorted(results.dates.items())) + ".")
+        for item, _, _, agrees, reason in rows:
+            assert agrees == "yes" or reason, item
+        self.add("## The paper, item by item")
+        self.add_table(
+            ["item of the paper", "in the code", "on this page", "agrees?", "if not, why"], list(map(list, rows))
+        )
+
     def add_figure(self, figure: Any, name: str, caption: str) -> None:
         """Save a picture and add it to the page."""
-        FOLDER.mkdir(parents=True, exist_ok=True)
+        self.folder.mkdir(parents=True, exist_ok=True)
         file = f"{self.name}-{name}.png"
-        figure.savefig(FOLDER / file, dpi=110)
+        figure.savefig(self.folder / file, dpi=110)
         plt.close(figure)
         self.add(f"![{caption}]({file})", f"*{caption}*")
 
     def write(self) -> None:
         """Write the page."""
-        FOLDER.mkdir(parents=True, exist_ok=True)
-        (FOLDER / f"{self.name}.md").write_text("\n\n".join(self.parts) + "\n")
+        self.folder.mkdir(parents=True, exist_ok=True)
+        (self.folder / f"{self.name}.md").write_text("\n\n".join(self.parts) + "\n")
 
 
 def figure(n_axes: int = 1) -> Any:

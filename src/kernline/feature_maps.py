@@ -11,12 +11,12 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from . import kernels, tables, validation
+from . import class_checks, kernels, tables, validation
 from .array_types import Labels, Matrix, MatrixLike, is_sparse
 from .encoding import ColumnRange, Encoder
 from .estimators.fitting import in_one_step
 from .estimators.nystrom import KERNEL_CONSTRAINTS
-from .landmarks import pairwise
+from .landmarks import pairwise, selection
 from .landmarks.points import Values, precision_of
 from .landmarks.settings import LandmarkSettings
 from .memory import COLUMN_BYTES, check_width
@@ -154,7 +154,7 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
 
     Parameters
     ----------
-    kernel, gamma, degree, coef0, n_basis, n_jobs : as for NystromSVC
+    kernel, gamma, degree, coef0, n_basis, n_candidates, n_jobs : as for NystromSVC
     basis : {"kmeans", "l1", "leverage", "random"} or array of landmarks, default="kmeans"
         "l1" asks for class labels y.
     random_state : int, RandomState or None, default=0
@@ -189,6 +189,7 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         *,
         basis: str | MatrixLike = "kmeans",
         n_basis: int | None = None,
+        n_candidates: int | str = selection.DEFAULT_CANDIDATES,
         degree: float = 3.0,
         coef0: float = 1.0,
         n_jobs: int | None = None,
@@ -198,6 +199,7 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         self.gamma = gamma
         self.basis = basis
         self.n_basis = n_basis
+        self.n_candidates = n_candidates
         self.degree = degree
         self.coef0 = coef0
         self.n_jobs = n_jobs
@@ -210,11 +212,14 @@ class NystromMap(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimato
         number = None
         if self._asks_for_labels():
             rows, labels = validation.validated_with_labels(self, X, y)
-            number = validation.check_classes(self, labels)[1]
+            number = class_checks.check_classes(self, labels)[1]
         else:
             rows = validation.validated(self, X)
         kernel = pairwise.get(self.kernel, self.degree, self.coef0)
-        settings = LandmarkSettings(kernel, self.gamma, self.basis, self.n_basis, thread_count(self.n_jobs))
+        n_classes = 1 if number is None else int(number.max()) + 1
+        n_candidates = selection.candidate_count(self.n_candidates, rows.shape[0], n_classes)
+        n_threads = thread_count(self.n_jobs)
+        settings = LandmarkSettings(kernel, self.gamma, self.basis, self.n_basis, n_threads, n_candidates)
         self._map = settings.fit_map(rows, number, random_of(self.random_state), validation.Names.of(self))
         self.basis_, self.root_ = self._map.points.X, self._map.root
         self.gamma_, self.n_dropped_ = self._map.kernel.gamma, self._map.n_dropped

@@ -24,12 +24,25 @@ from .gram import gram_matrix
 
 @dataclass(frozen=True)
 class AdditiveKernel:
-    """Base of all kernels. A subclass defines `scalar`; `n_jobs` threads compute its Gram matrices (None: one)."""
+    """Base of all kernels. A subclass defines `scalar`; `n_jobs` threads compute its Gram matrices (None: one).
+
+    Parameters
+    ----------
+    n_jobs : int or None, default=None
+        Threads that compute a Gram matrix. None is one, -1 all.
+
+    Examples
+    --------
+    >>> from kernline import kernels
+    >>> isinstance(kernels.Chi2(), kernels.AdditiveKernel), kernels.Chi2().name
+    (True, 'chi2')
+    """
 
     n_jobs: int | None = field(default=None, kw_only=True)
 
     name: ClassVar[str]
     nonnegative: ClassVar[bool] = True  # defined for values >= 0 only
+    in_core: ClassVar[bool] = False  # whether `gram_matrix` knows a faster way than the formula
 
     @property
     def homogeneous(self) -> bool:
@@ -39,7 +52,7 @@ class AdditiveKernel:
     @property
     def native_name(self) -> str | None:
         """Name of a faster way to compute the Gram matrix (gram.py), or None for the formula."""
-        return None
+        return self.name if self.in_core else None
 
     def scalar(self, u: ArrayLike, v: ArrayLike) -> Array:
         """k(u, v), elementwise with broadcasting."""
@@ -56,20 +69,28 @@ class AdditiveKernel:
 
 @dataclass(frozen=True)
 class Linear(AdditiveKernel):
-    """k(u, v) = uv, for values of either sign."""
+    """k(u, v) = uv, for values of either sign.
+
+    Parameters
+    ----------
+    n_jobs : int or None, default=None
+        Threads that compute a Gram matrix. None is one, -1 all.
+
+    Examples
+    --------
+    >>> from kernline import kernels
+    >>> float(kernels.Linear().scalar(0.5, -4.0))
+    -2.0
+    """
 
     name: ClassVar[str] = "linear"
+    in_core: ClassVar[bool] = True
     nonnegative: ClassVar[bool] = False
 
     @property
     def homogeneous(self) -> bool:
         """False: its degree is two."""
         return False
-
-    @property
-    def native_name(self) -> str:
-        """A matrix product."""
-        return "linear"
 
     def scalar(self, u: ArrayLike, v: ArrayLike) -> Array:
         """Return uv."""
@@ -78,14 +99,24 @@ class Linear(AdditiveKernel):
 
 @dataclass(frozen=True)
 class Chi2(AdditiveKernel):
-    """k(u, v) = 2uv / (u + v): the chi-squared kernel, the harmonic mean."""
+    """k(u, v) = 2uv / (u + v): the chi-squared kernel, the harmonic mean.
+
+    Parameters
+    ----------
+    n_jobs : int or None, default=None
+        Threads that compute a Gram matrix. None is one, -1 all.
+
+    Examples
+    --------
+    >>> from kernline import kernels
+    >>> float(kernels.Chi2().scalar(1.0, 3.0))
+    1.5
+    >>> kernels.Chi2()([[1.0, 2.0]], [[3.0, 2.0]])  # the Gram matrix of exact values
+    array([[3.5]])
+    """
 
     name: ClassVar[str] = "chi2"
-
-    @property
-    def native_name(self) -> str:
-        """The core's loop."""
-        return "chi2"
+    in_core: ClassVar[bool] = True
 
     def scalar(self, u: ArrayLike, v: ArrayLike) -> Array:
         """Return 2uv / (u + v), and 0 where both are 0."""
@@ -96,14 +127,22 @@ class Chi2(AdditiveKernel):
 
 @dataclass(frozen=True)
 class Intersection(AdditiveKernel):
-    """k(u, v) = min(u, v): the histogram intersection kernel. Its curves are piecewise linear."""
+    """k(u, v) = min(u, v): the histogram intersection kernel. Its curves are piecewise linear.
+
+    Parameters
+    ----------
+    n_jobs : int or None, default=None
+        Threads that compute a Gram matrix. None is one, -1 all.
+
+    Examples
+    --------
+    >>> from kernline import kernels
+    >>> float(kernels.Intersection().scalar(1.0, 3.0))
+    1.0
+    """
 
     name: ClassVar[str] = "intersection"
-
-    @property
-    def native_name(self) -> str:
-        """The core's loop."""
-        return "intersection"
+    in_core: ClassVar[bool] = True
 
     def scalar(self, u: ArrayLike, v: ArrayLike) -> Array:
         """Return min(u, v)."""
@@ -112,14 +151,22 @@ class Intersection(AdditiveKernel):
 
 @dataclass(frozen=True)
 class Hellinger(AdditiveKernel):
-    """k(u, v) = √(uv): the Hellinger (Bhattacharyya) kernel, the linear kernel of square roots."""
+    """k(u, v) = √(uv): the Hellinger (Bhattacharyya) kernel, the linear kernel of square roots.
+
+    Parameters
+    ----------
+    n_jobs : int or None, default=None
+        Threads that compute a Gram matrix. None is one, -1 all.
+
+    Examples
+    --------
+    >>> from kernline import kernels
+    >>> float(kernels.Hellinger().scalar(1.0, 4.0))
+    2.0
+    """
 
     name: ClassVar[str] = "hellinger"
-
-    @property
-    def native_name(self) -> str:
-        """A matrix product of square roots."""
-        return "hellinger"
+    in_core: ClassVar[bool] = True
 
     def scalar(self, u: ArrayLike, v: ArrayLike) -> Array:
         """Return √(uv), without overflow."""
@@ -129,14 +176,22 @@ class Hellinger(AdditiveKernel):
 
 @dataclass(frozen=True)
 class JensenShannon(AdditiveKernel):
-    """k(u, v) = (u/2) log₂((u + v)/u) + (v/2) log₂((u + v)/v)."""
+    """k(u, v) = (u/2) log₂((u + v)/u) + (v/2) log₂((u + v)/v).
+
+    Parameters
+    ----------
+    n_jobs : int or None, default=None
+        Threads that compute a Gram matrix. None is one, -1 all.
+
+    Examples
+    --------
+    >>> from kernline import kernels
+    >>> float(kernels.JensenShannon().scalar(1.0, 1.0))
+    1.0
+    """
 
     name: ClassVar[str] = "js"
-
-    @property
-    def native_name(self) -> str:
-        """The core's loop."""
-        return "js"
+    in_core: ClassVar[bool] = True
 
     def scalar(self, u: ArrayLike, v: ArrayLike) -> Array:
         """Return the formula, and its limit 0 where either argument is 0."""
@@ -158,6 +213,20 @@ class PowerMean(AdditiveKernel):
     """k(u, v) = ((uᵖ + vᵖ)/2)^(1/p), positive definite for −∞ ≤ p ≤ 0 (Wu, CVPR 2012).
 
     The limits are exact: p = 0 is the Hellinger kernel, −1 chi2, −∞ the intersection.
+
+    Parameters
+    ----------
+    p : float, default=-8.0
+        Exponent, at most 0.
+
+    n_jobs : int or None, default=None
+        Threads that compute a Gram matrix. None is one, -1 all.
+
+    Examples
+    --------
+    >>> from kernline import kernels
+    >>> float(kernels.PowerMean(-1.0).scalar(1.0, 3.0)) == float(kernels.Chi2().scalar(1.0, 3.0))
+    True
     """
 
     p: float = -8.0
@@ -209,6 +278,16 @@ class Custom(AdditiveKernel):
     checked on a grid in [0, 1]. If it is homogeneous, k(2u, 2v) = 2·k(u, v), the kernel is that of the raw values; if
     not, ``AdditiveSVC`` applies it to the values scaled to [0, 1].
 
+    Parameters
+    ----------
+    function : callable
+        k(u, v) of two arrays that broadcast.
+
+    n_jobs : int or None, default=None
+        Threads that compute a Gram matrix. None is one, -1 all.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> from kernline import kernels
     >>> harmonic = kernels.Custom(lambda u, v: 2 * u * v / np.maximum(u + v, 1e-300))

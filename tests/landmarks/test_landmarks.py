@@ -1,5 +1,7 @@
 """Kernels between rows and landmarks, the choice of landmarks, the Nyström map: against exact kernels and Nystroem."""
 
+import math
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -14,7 +16,7 @@ from kernline import NystromMap, NystromSVC, kernels
 from kernline.landmarks import pairwise
 from kernline.landmarks.nystrom_map import LandmarkMap
 from kernline.landmarks.points import Points
-from kernline.landmarks.selection import METHODS, _of_every_class, select
+from kernline.landmarks.selection import METHODS, _of_every_class, candidate_count, select
 
 
 @pytest.fixture(scope="module")
@@ -186,7 +188,7 @@ class TestMap:
         X, y = digits
         with pytest.raises(ValueError, match="y"):
             NystromMap(basis="l1").fit(X)
-        assert NystromMap(basis="l1", random_state=0).fit(X, y).basis_.shape[0] < 1000
+        assert NystromMap(basis="l1", random_state=0).fit(X[:500], y[:500]).basis_.shape[0] < 400
 
     def test_names_out(self, moons):
         names = NystromMap(n_basis=3, random_state=0).fit(moons[0]).get_feature_names_out()
@@ -197,7 +199,7 @@ class TestBasis:
     @pytest.mark.parametrize("method", METHODS)
     @pytest.mark.parametrize("layout", [np.asarray, sp.csr_array])
     def test_number_and_seed(self, digits, method, layout):
-        X, y = digits
+        X, y = digits[0][:500], digits[1][:500]
         kernel = pairwise.get("rbf").with_gamma(0.001)
         first, again, other = (
             select(method, kernel, layout(X), y, 40, np.random.RandomState(seed)) for seed in (0, 0, 1)
@@ -220,16 +222,40 @@ class TestBasis:
         assert len(found) < 300
 
     def test_l1_finds_its_own_number_and_reduces_to_one(self, digits):
-        X, y = digits
+        X, y = digits[0][:700], digits[1][:700]
         kernel = pairwise.get("rbf").with_gamma(0.001)
         n_found = len(select("l1", kernel, X, y, None, np.random.RandomState(0)))
-        assert 50 < n_found < 1000
+        assert 50 < n_found < 500
         rows = {row.tobytes() for row in X}
         centres = select("l1", kernel, X, y, 30, np.random.RandomState(0))
         assert sum(row.tobytes() not in rows for row in centres.X) > 15  # means of several chosen ones
-        filled = select("l1", kernel, X, y, 1500, np.random.RandomState(0))
-        assert len(filled) == 1500
+        filled = select("l1", kernel, X, y, 600, np.random.RandomState(0))
+        assert len(filled) == 600
         assert all(row.tobytes() in rows for row in filled.X)
+
+    def test_candidates_by_both_readings_of_the_paper(self, digits):
+        """√ℓ in all or per class; landmarks are among them, and as many at most."""
+        X, y = digits[0][:900], digits[1][:900]
+        root = math.isqrt(X.shape[0])
+        assert candidate_count("sqrt", X.shape[0], 10) == root
+        assert candidate_count("sqrt-per-class", X.shape[0], 10) == 10 * root
+        assert candidate_count(77, X.shape[0], 10) == 77
+        found = {
+            n: NystromSVC(basis="l1", n_candidates=n, random_state=0).fit(X, y).basis_.shape[0]
+            for n in ("sqrt", "sqrt-per-class", 1500)
+        }
+        assert found["sqrt"] <= root
+        assert root < found["sqrt-per-class"] <= 10 * root
+        assert found["sqrt-per-class"] < found[1500]
+        asked = NystromSVC(basis="l1", n_candidates=10, n_basis=60, random_state=0).fit(X, y)
+        assert asked.basis_.shape[0] == 60  # three candidates per landmark
+        mapped = NystromMap(basis="l1", n_candidates="sqrt", random_state=0).fit(X, y)
+        assert mapped.basis_.shape[0] <= root
+
+    @pytest.mark.parametrize("value", [0, "cube-root", 2.5])
+    def test_candidates_are_checked(self, digits, value):
+        with pytest.raises(ValueError, match="n_candidates"):
+            NystromSVC(basis="l1", n_candidates=value).fit(*digits)
 
     def test_leverage_prefers_what_others_do_not_cover(self):
         """A crowd in one place, and a few rows on their own: they are nearly always chosen."""

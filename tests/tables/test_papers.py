@@ -11,12 +11,14 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy.integrate import quad
+from scipy.interpolate import BarycentricInterpolator
 
 from kernline import AdditiveSVC, kernels, tables
 from kernline.encoding import Encoder
 from kernline.native import row_norms
 from kernline.solvers import DualCD, Problem
 from kernline.solvers.certificate import certify
+from kernline.tables.polynomial import chebyshev_nodes
 
 C = 0.3
 
@@ -101,6 +103,19 @@ def test_pmsvm_lut_is_its_algorithm_3(data, degree):
     assert_allclose(ours[1][:, ::-1], a @ vandermonde.T, atol=1e-5 * np.abs(a @ vandermonde.T).max())
 
 
+@pytest.mark.parametrize("degree", [2, 3, 4, 5])
+def test_chebyshev_nodes_have_the_papers_bounds(degree):
+    """PmSVM-LUT's equation 14, max |∏ (x − x_i)| = 2^(−m) on [−1, 1], here on [0, 1]; and 17, Lebesgue's constant."""
+    nodes, x = chebyshev_nodes(degree), np.linspace(0.0, 1.0, 20_001)
+    product = np.abs((x[:, None] - nodes).prod(axis=1)).max()
+    assert_allclose(product, 2.0**-degree / 2.0 ** (degree + 1), rtol=1e-6)
+    for others in (np.linspace(0.0, 1.0, degree + 1), nodes + 0.01):
+        assert np.abs((x[:, None] - others).prod(axis=1)).max() > 1.01 * product
+    lagrange = [BarycentricInterpolator(nodes, row)(x) for row in np.eye(degree + 1)]
+    growth = 2.0 / np.pi * np.log(degree + 1)
+    assert growth + 0.9625 < np.abs(lagrange).sum(axis=0).max() < growth + 1.0
+
+
 PLAME_CHORDS = {
     "chi2": (
         lambda x, lo, up: 2 * x**2 / ((x + up) * (x + lo)),
@@ -114,7 +129,51 @@ PLAME_CHORDS = {
         lambda x, lo, up: np.sqrt(x) / (np.sqrt(up) + np.sqrt(lo)),
         lambda x, lo, up: np.sqrt(x * lo * up) / (np.sqrt(up) + np.sqrt(lo)),
     ),
+    "js": (
+        lambda x, lo, up: (jensen_shannon(x, up) - jensen_shannon(x, lo)) / (up - lo),
+        lambda x, lo, up: (up * jensen_shannon(x, lo) - lo * jensen_shannon(x, up)) / (up - lo),
+    ),
 }
+
+
+def jensen_shannon(x, y):
+    """Table II; 0 log 0 = 0."""
+    zero = y == 0
+    y = np.where(zero, 1.0, y)
+    return np.where(zero, 0.0, 0.5 * x * np.log2((x + y) / x) + 0.5 * y * np.log2((x + y) / y))
+
+
+@pytest.mark.parametrize("name", PLAME_CHORDS)
+def test_symmetric_plame_is_the_projection_onto_the_knots(name):
+    """k̂(x, y) = k(x, c) M⁺ k(c, y): positive definite, exact where an argument is a knot, and nearer than the chord."""
+    kernel = kernels.get(name)
+    pair = tables.Plame(15, symmetric=True).build(kernel)
+    codes, knots = pair.grid.values, (np.arange(16) / 15) ** 2
+    approximate = pair.read.as_rows() @ pair.write.as_rows().T
+    assert_allclose(approximate, approximate.T, atol=2e-5)
+    assert np.linalg.eigvalsh(approximate).min() > -1e-4
+    exact = kernel.scalar(codes[:, None], codes[None, :])
+    at_knots = np.abs(codes[:, None] - knots).min(axis=1) < 1e-12
+    assert at_knots.sum() == 16
+    assert_allclose(approximate[:, at_knots], exact[:, at_knots], atol=3e-3)
+    # No vector is longer than the kernel's own, so no large weights cancel, in float32.
+    for table in (pair.read, pair.write):
+        assert ((table.as_rows() ** 2).sum(axis=1) <= kernel.scalar(codes, codes) + 1e-5).all()
+    published = tables.Plame(15).build(kernel)
+    chords = published.read.as_rows() @ published.write.as_rows().T
+    assert np.abs(approximate - exact).mean() <= 1.01 * np.abs(chords - exact).mean()
+
+
+def test_plame_converges_for_a_large_c_if_it_is_symmetric():
+    """Where the published iteration ends with a gap of most of the objective."""
+    rng = np.random.default_rng(0)
+    X = rng.random((1500, 3))
+    y = np.where(np.sin(6 * X[:, 0]) + X[:, 1] + 0.3 * rng.standard_normal(1500) > 0.7, 1, -1)
+    options = {"C": 300.0, "gamma": 1.0, "tol": 0.01, "max_iter": 300, "loss": "hinge", "scale": "max"}
+    symmetric = AdditiveSVC("chi2", tables.Plame(symmetric=True), **options).fit(X, y)
+    hats = AdditiveSVC("chi2", tables.Hats(256), **options).fit(X, y)
+    assert symmetric.dual_gap_[0] <= 0.01 * symmetric.objective_[0]
+    assert_allclose(symmetric.objective_, hats.objective_, rtol=0.05)
 
 
 @pytest.mark.parametrize("name", PLAME_CHORDS)

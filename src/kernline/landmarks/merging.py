@@ -78,6 +78,16 @@ def tables(size: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
 
 
 @lru_cache(maxsize=4)
-def native_tables(size: int) -> _core.MergeGrid:
+def published_tables(size: int) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+    """h and WD itself over m = 0 … 1 (rows) and κ = 0 … 1 (columns), as published."""
+    m, kappa = np.meshgrid(np.linspace(0.0, 1.0, size), np.linspace(0.0, 1.0, size), indexing="ij")
+    smaller = np.minimum(m, 1.0 - m)
+    h = best_h(smaller, kappa)
+    losses = np.maximum(degradation(smaller, kappa, h), 0.0)
+    return np.where(m > 0.5, 1.0 - h, h).astype(np.float32), losses.astype(np.float32)
+
+
+@lru_cache(maxsize=4)
+def native_tables(size: int, *, published: bool = False) -> _core.MergeGrid:
     """Return the tables as the core takes them."""
-    return _core.MergeGrid(*tables(size))
+    return _core.MergeGrid(*(published_tables(size) if published else tables(size)), published)

@@ -17,6 +17,7 @@ import scipy.sparse as sp
 
 from ..array_types import Array, CSRMatrix, Matrix, is_sparse
 from ..encoding import ColumnRange, units_of
+from ..encoding.units import some_rows
 from ..sources import row_blocks
 from .pairwise import PairKernel
 from .points import Precision, Values, precision_of
@@ -118,7 +119,8 @@ def scaling_for(
         return unscaled("gamma is a number, which refers to distances of the values as they are")
     if kernel.kind not in _UNITLESS:
         return unscaled("the kernel is defined on the values as they are")
-    units = units_of(ColumnRange.of(X, n_threads), X.shape[0], sparse=is_sparse(X))
+    some = None if is_sparse(X) else some_rows(X)
+    units = units_of(ColumnRange.of(X, n_threads), X.shape[0], sparse=is_sparse(X), rows=some)
     return unscaled(units.reason) if units.is_one else standard(units.reason, X, weight)
 
 

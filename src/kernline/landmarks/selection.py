@@ -1,9 +1,10 @@
 """Which landmarks: the basis B of the Nyström approximation, chosen in time that does not grow faster than n.
 
 - "kmeans": the centres of a few rounds of k-means on a sample (Zhang, Tsang and Kwok, ICML 2008).
-- "l1": the candidates that an L1-regularised SVM (C = 1) on K(sample, candidates) gives a weight, for some class (Tsai,
+- "l1": the candidates that an L1-regularised SVM on K(sample, candidates) gives a weight, for some class (Tsai,
   Yeh, Lee and Wang, "Solving non-linear SVM in linear time?", Algorithm 2). It finds the size as well. Candidates and
-  sample are √n as published, but no fewer than 1,500, or three per requested landmark.
+  sample have the same size: √n as published, in all or per class, or a number; three per landmark if their number is
+  given.
 - "leverage": drawn in proportion to their ridge leverage, how badly the others stand for them (Alaoui and Mahoney,
   2015).
 - "random": drawn with equal chances.
@@ -34,31 +35,42 @@ METHODS = ("kmeans", "l1", "leverage", "random")
 DEFAULT_SIZE = 500
 # The published √n candidates are few where n is: 71 on the paper's USPS, too few for its accuracy. This many give it,
 # in a second or two; 500 fell 1.6 points short there.
-_FEWEST_CANDIDATES = 1500
+DEFAULT_CANDIDATES = 1500
+# Readings of the paper's "each with size √ℓ".
+CANDIDATES = ("sqrt", "sqrt-per-class")
 # Candidates per requested landmark: about half of them get a weight.
 _CANDIDATES_EACH = 3
+# C of the SVM that selects candidates, which the paper does not give: more select more (docs/papers/nystrom.md).
+L1_COST = 1.0
 # Rows for each landmark that k-means and the leverage scores look at, and rounds: more changed no accuracy we measured.
 _ROWS_EACH, _ROUNDS = 5, 5
 # Bytes per pair of candidates, and of landmarks: as measured.
 _L1_BYTES, _LEVERAGE_BYTES = 12.0, 110.0
 
 
-def most_landmarks(method: str, n_basis: int | None, n_rows: int) -> int:
+def candidate_count(n_candidates: int | str, n_rows: int, n_classes: int) -> int:
+    """A number of candidates for each of its names."""
+    if isinstance(n_candidates, str):
+        return math.isqrt(n_rows) * (n_classes if n_candidates == "sqrt-per-class" else 1)
+    return int(n_candidates)
+
+
+def most_landmarks(method: str, n_basis: int | None, n_rows: int, n_candidates: int = DEFAULT_CANDIDATES) -> int:
     """How many landmarks there may be."""
     if method == "l1" and n_basis is None:
-        return min(_n_candidates(n_basis, n_rows), n_rows)
+        return min(n_candidates, n_rows)
     return min(n_basis or DEFAULT_SIZE, n_rows)
 
 
-def selection_bytes(method: str, n_basis: int | None, n_rows: int) -> float:
+def selection_bytes(method: str, n_basis: int | None, n_rows: int, n_candidates: int = DEFAULT_CANDIDATES) -> float:
     """Memory, about, for kernels between rows and candidates."""
     if method == "l1":
-        return _L1_BYTES * min(_n_candidates(n_basis, n_rows), n_rows) ** 2.0
+        return _L1_BYTES * min(_enough(n_candidates, n_basis), n_rows) ** 2.0
     return _LEVERAGE_BYTES * most_landmarks(method, n_basis, n_rows) ** 2.0 if method == "leverage" else 0.0
 
 
-def _n_candidates(n_basis: int | None, n_rows: int) -> int:
-    return max(math.isqrt(n_rows), _FEWEST_CANDIDATES, _CANDIDATES_EACH * (n_basis or 0))
+def _enough(n_candidates: int, n_basis: int | None) -> int:
+    return max(n_candidates, _CANDIDATES_EACH * (n_basis or 0))
 
 
 @one_blas_thread
@@ -69,11 +81,12 @@ def select(
     number: NDArray[np.int64] | None,
     n_basis: int | None,
     random: np.random.RandomState,
+    n_candidates: int = DEFAULT_CANDIDATES,
 ) -> Points:
-    """Landmarks from the rows X; `number` is each row's class, which only "l1" needs. At most one landmark per row."""
+    """Landmarks from the rows X, at most one per row. Only "l1" needs `number`, each row's class, and candidates."""
     if method == "l1":
         assert number is not None
-        return _by_l1(kernel, X, number, n_basis, random)
+        return _by_l1(kernel, X, number, n_basis, _enough(n_candidates, n_basis), random)
     n_basis = min(n_basis or DEFAULT_SIZE, X.shape[0])
     if n_basis == X.shape[0]:
         return _points(X, X)
@@ -127,18 +140,18 @@ def _by_l1(
     X: Matrix,
     number: NDArray[np.int64],
     n_basis: int | None,
+    size: int,
     random: np.random.RandomState,
 ) -> Points:
-    """Algorithm 2. Where fewer than `n_basis` candidates get a weight, others fill up the number."""
+    """Algorithm 2. Where fewer than `n_basis` of `size` candidates get a weight, others fill up the number."""
     from sklearn.svm import LinearSVC  # slow to import
 
-    size = _n_candidates(n_basis, X.shape[0])
     rows = _draw(X, size, random)
     candidates = _points(X[rows], X)
     sample = _of_every_class(number, _draw(X, size, random))
     features = kernel(X[sample], candidates)
     weights = np.zeros(len(candidates))
-    model = LinearSVC(penalty="l1", dual=False, tol=0.01, random_state=seed_from(random))
+    model = LinearSVC(penalty="l1", dual=False, C=L1_COST, tol=0.01, random_state=seed_from(random))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # which columns are not zero shows long before
         # One class at a time, so that Ctrl-C works; not in threads, because LIBLINEAR's random numbers are global.

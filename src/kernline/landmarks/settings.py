@@ -38,6 +38,7 @@ class LandmarkSettings:
     basis: str | MatrixLike = "kmeans"
     n_basis: int | None = None
     n_threads: int = 1
+    n_candidates: int = selection.DEFAULT_CANDIDATES
     scaling: Scaling | None = None
 
     def fit_map(
@@ -58,7 +59,7 @@ class LandmarkSettings:
     def landmarks(self, kernel: PairKernel, X: Matrix, number: Indices | None, random: np.random.RandomState) -> Points:
         """The landmarks given, or those chosen."""
         if isinstance(self.basis, str):
-            return selection.select(self.basis, kernel, X, number, self.n_basis, random)
+            return selection.select(self.basis, kernel, X, number, self.n_basis, random, self.n_candidates)
         options = {"accept_sparse": "csr", "dtype": [np.float64, np.float32], "input_name": "basis"}
         given = check_array(with_own_indices(self.basis), **options)
         if given.shape[1] != X.shape[1]:
@@ -71,7 +72,7 @@ class LandmarkSettings:
     def n_landmarks(self, n_rows: int) -> int:
         """Highest possible number of landmarks."""
         if isinstance(self.basis, str):
-            return selection.most_landmarks(self.basis, self.n_basis, n_rows)
+            return selection.most_landmarks(self.basis, self.n_basis, n_rows, self.n_candidates)
         # Not by np.shape, which would copy a list of lists, and take a sparse matrix for a scalar.
         shape: tuple[int, ...] | None = getattr(self.basis, "shape", None)
         return shape[0] if shape is not None else len(cast(Sequence[object], self.basis))
@@ -84,7 +85,7 @@ class LandmarkSettings:
         check_width(X, COLUMN_BYTES + (6 * 4 * n_basis if is_dense else 0))
         needed = _PAIR_BYTES * n_basis**2.0
         if isinstance(self.basis, str):
-            needed = max(needed, selection.selection_bytes(self.basis, self.n_basis, X.shape[0]))
+            needed = max(needed, selection.selection_bytes(self.basis, self.n_basis, X.shape[0], self.n_candidates))
         check_memory(f"The kernel between {n_basis:,} landmarks", needed, "Lower n_basis.")
 
     def check_features(self, n_rows: int, n_problems: int, n_stored: int) -> None:

@@ -45,6 +45,26 @@ class HomogeneousMap:
     `bins` bins.
 
     Vedaldi and Zisserman, "Efficient additive kernels via explicit feature maps", IEEE TPAMI 2012.
+
+    Parameters
+    ----------
+    order : int, default=1
+        Frequencies; a value becomes 2 · order + 1 numbers.
+
+    bins : int, default=1000
+        Number of distinct values.
+
+    period : float or None, default=None
+        Period of the series; None is the authors' choice.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from kernline import AdditiveSVC, tables
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = AdditiveSVC("chi2", tables.HomogeneousMap(order=3)).fit(X[:500], y[:500])
+    >>> model.score(X[500:], y[500:]) > 0.8
+    True
     """
 
     order: int = 1
@@ -111,6 +131,23 @@ class ChebyshevMap:
     part of the coefficient for even k, the imaginary part for odd k. No period is imposed on the kernel.
 
     Li, Lebanon, Sminchisescu, "Chebyshev approximations to the histogram χ² kernel", CVPR 2012.
+
+    Parameters
+    ----------
+    components : int, default=7
+        Dimensions of the map.
+
+    bins : int, default=1000
+        Number of distinct values.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from kernline import AdditiveSVC, tables
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = AdditiveSVC("chi2", tables.ChebyshevMap(5)).fit(X[:500], y[:500])
+    >>> model.score(X[500:], y[500:]) > 0.8
+    True
     """
 
     components: int = 7
@@ -154,6 +191,26 @@ class LowDimensionalMap:
     kernel.
 
     Chum, "Low dimensional explicit feature maps", ICCV 2015.
+
+    Parameters
+    ----------
+    components : int, default=7
+        Dimensions of the map.
+
+    bins : int, default=255
+        Number of distinct values.
+
+    spacing : float, default=2
+        Power of an even spacing (2 crowds the knots near zero, 1 is even), of the codes.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from kernline import AdditiveSVC, tables
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = AdditiveSVC("chi2", tables.LowDimensionalMap(5)).fit(X[:500], y[:500])
+    >>> model.score(X[500:], y[500:]) > 0.8
+    True
     """
 
     components: int = 7
@@ -181,6 +238,20 @@ class QuantisedIntersection:
     Φ(u) has ⌊levels·u⌋ ones, scaled so that min(1, 1) = 1. Takes the intersection kernel only.
 
     Wu, "A fast dual method for HIK SVM learning", ECCV 2010.
+
+    Parameters
+    ----------
+    levels : int, default=3
+        Steps of [0, 1] into which values are rounded.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from kernline import AdditiveSVC, tables
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = AdditiveSVC("intersection", tables.QuantisedIntersection(50)).fit(X[:500], y[:500])
+    >>> model.score(X[500:], y[500:]) > 0.8
+    True
     """
 
     levels: int = 3

@@ -22,6 +22,24 @@ class Hats:
 
     `spacing` is the power of an even spacing (2 crowds the knots near zero, 1 is even), "quantile" to place the knots
     at quantiles of the training values, or the knots themselves.
+
+    Parameters
+    ----------
+    knots : int, default=16
+        Numbers per feature.
+
+    spacing : float, "quantile" or array, default=2
+        Power of an even spacing (2 crowds the knots near zero, 1 is even), "quantile" for quantiles of the training
+        values, or the knots themselves.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from kernline import AdditiveSVC, tables
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = AdditiveSVC("chi2", tables.Hats(32)).fit(X[:500], y[:500])
+    >>> model.score(X[500:], y[500:]) > 0.8
+    True
     """
 
     knots: int = 16

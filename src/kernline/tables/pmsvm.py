@@ -1,4 +1,4 @@
-"""PmSVM as published: the polynomial gradient on exact values."""
+"""PmSVM: the polynomial gradient on exact values."""
 
 from __future__ import annotations
 
@@ -38,12 +38,30 @@ class NodePayload:
 class PmSVM:
     """Algorithm 3 of the paper: g_j(u) = Σ_k a_jk (ln(u + 0.05))^k, a_j += Δα_i y_i X⁻¹ k(c, x_ij), on exact values.
 
-    X is the Vandermonde matrix of ln(c + 0.05) at the nodes c. With `shortcut`, as in the paper, c_0 replaces
-    M_p(c_0, u), which saves a float. A non-zero then takes 20 bytes: value, column, logarithm and the kernel at two
-    nodes. Zeros are not stored and add nothing (the paper's 0 → 0.001 matters only if zeros are stored). The published
-    method has no intercept; `intercept=True` adds one.
+    X is the Vandermonde matrix of ln(c + 0.05) at the nodes c. With `shortcut`, as in the paper's experiments, c_0
+    replaces M_p(c_0, u), which saves a float and costs accuracy (docs/papers/pmsvm.md, figure 1). A non-zero then takes
+    20 bytes: value, column, logarithm and the kernel at two nodes. Zeros are not stored and add nothing (the paper's
+    0 → 0.001 matters only if zeros are stored). The published method has no intercept; `intercept=True` adds one.
 
     Wu, "Power mean SVM for large scale visual classification", CVPR 2012.
+
+    Parameters
+    ----------
+    nodes : tuple of float, default=(0.01, 0.06, 0.75)
+        Where the polynomial agrees with the kernel.
+    shortcut : bool, default=False
+        Whether c_0 replaces M_p(c_0, u).
+    intercept : bool, default=False
+        Whether there is an intercept, which the published method has not.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from kernline import AdditiveSVC, tables
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = AdditiveSVC("chi2", tables.PmSVM()).fit(X[:500], y[:500])
+    >>> model.score(X[500:], y[500:]) > 0.8
+    True
     """
 
     nodes: tuple[float, ...] = AD_HOC_NODES

@@ -35,6 +35,25 @@ class PolynomialGradient:
 
     Wu, "Power mean SVM for large scale visual classification", CVPR 2012.
     Yang and Wu, "Practical large scale classification with additive kernels", ACML 2012.
+
+    Parameters
+    ----------
+    degree : int, default=2
+        Degree of the polynomial.
+    nodes : "chebyshev" or sequence of float, default="chebyshev"
+        Where the polynomial agrees with the kernel.
+
+    bins : int, default=1000
+        Number of distinct values.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from kernline import AdditiveSVC, tables
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = AdditiveSVC("chi2", tables.PolynomialGradient(degree=4)).fit(X[:500], y[:500])
+    >>> model.score(X[500:], y[500:]) > 0.8
+    True
     """
 
     degree: int = 2
