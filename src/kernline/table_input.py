@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal, NamedTuple, cast
 
@@ -59,13 +59,19 @@ def table_terms(
     """The terms besides numbers of validated training rows, and their columns, which say what later gaps count as."""
     check_columns(rules.terms, X.shape[1])
     categories = chosen_columns(rules.categorical, declared, names, X.shape[1])
-    replaced = replaced_columns(rules.terms).tolist()
-    _refuse_other_text(columns, {*categories, *replaced}, name)
+    refuse_other_text(columns, {*categories, *replaced_columns(rules.terms).tolist()}, name)
     with_nan = found_nan(X, name, nan_columns(rules.terms) if rules.missing == "error" else None)
+    empty = {j for j in categories if j in with_nan and np.isnan(column_values(X, [j])).all()}
+    return terms_of_columns(categories, with_nan, empty, columns, rules)
+
+
+def terms_of_columns(
+    categories: Sequence[int], with_nan: Indices, empty: Collection[int], columns: Columns, rules: TableRules
+) -> tuple[tuple[TermSpec, ...], Columns]:
+    """The terms of a table with these categories, columns with NaN, and columns of nothing else."""
+    replaced = replaced_columns(rules.terms).tolist()
     specs = list(rules.terms)
-    for j in categories:
-        if j not in replaced and not (j in with_nan and np.isnan(column_values(X, [j])).all()):
-            specs.append(TermSpec("category", (j,)))
+    specs += [TermSpec("category", (j,)) for j in categories if j not in replaced and j not in empty]
     own = set(nan_columns(rules.terms).tolist())
     specs += [TermSpec("missing", (j,)) for j in with_nan.tolist() if j not in own]
     return tuple(specs), columns if rules.missing == "error" else replace(columns, gaps="zero")
@@ -88,13 +94,18 @@ def found_nan(X: Matrix, name: Naming, allowed: Indices | None = None) -> Indice
         found = np.unique(X.indices[np.isnan(X.data)]).astype(np.int64)
     else:
         found = np.flatnonzero(np.any([np.isnan(X[rows]).any(axis=0) for rows in row_blocks(X)], axis=0))
-    others = np.setdiff1d(found, allowed) if allowed is not None else found[:0]
-    if others.size:
+    if allowed is not None:
+        refuse_nan(np.setdiff1d(found, allowed), name)
+    return found
+
+
+def refuse_nan(columns: Indices, name: Naming) -> None:
+    """Raise an error if there are columns with NaN."""
+    if columns.size:
         raise ValueError(
-            f"Input X contains NaN in column {name(int(others[0]))}, which has no weight for missing values. Pass "
+            f"Input X contains NaN in column {name(int(columns[0]))}, which has no weight for missing values. Pass "
             "missing='own', or fill it in, for example by sklearn.impute.SimpleImputer."
         )
-    return found
 
 
 def without_gaps(X: Matrix, encoder: Encoder, name: Naming) -> Matrix:
@@ -116,7 +127,7 @@ def without_gaps(X: Matrix, encoder: Encoder, name: Naming) -> Matrix:
     return X
 
 
-def _refuse_other_text(columns: Columns, categories: set[int], name: Naming) -> None:
+def refuse_other_text(columns: Columns, categories: set[int], name: Naming) -> None:
     """Refuse columns of text that are not to be categories."""
     for j, levels in zip(columns.of_text, columns.levels, strict=True):
         if j not in categories and levels.size:

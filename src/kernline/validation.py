@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, TypeGuard, TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -34,7 +34,6 @@ LARGEST_VALUE, SMALLEST_VALUE = 1e150, 1e-150
 _MANY_CLASSES = 50
 # What every X may be.
 _OPTIONS = {"accept_sparse": "csr", "accept_large_sparse": True, "dtype": "numeric"}
-_INFINITE = (float("inf"), float("-inf"))
 # The length of a row of which float32 still holds the squared distances.
 LARGEST_IN_SQUARE = 1e18
 
@@ -56,6 +55,23 @@ class Names(NamedTuple):
 
 
 NO_NAMES = Names()
+
+
+class EncodedRows(Protocol):
+    """`EncodedData`, or a Dataset, whose rows are encoded too."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+
+    @property
+    def encoder(self) -> Encoder | None:
+        """The encoder of the rows."""
+
+    def __getitem__(self, rows: Any, /) -> Any: ...
+
+
+EncodedT = TypeVar("EncodedT", bound=EncodedRows)
 
 
 @contextmanager
@@ -153,15 +169,17 @@ def check_more_of_table(
 
 def check_encoded(
     estimator: BaseEstimator,
-    data: EncodedData,
-    y: ArrayLike,
+    data: EncodedT,
+    y: ArrayLike | None,
     sample_weight: ArrayLike | None,
     *,
     numbers: bool = False,
-) -> tuple[EncodedData, Labels, Array | None]:
+) -> tuple[EncodedT, Labels, Array | None]:
     """As `check_training_data`, for rows that are encoded already. The columns have no names then."""
     if data.encoder is None:
         raise ValueError("X: the rows do not know their encoder. Pass what kernline.io.read(encoder=) returns.")
+    if y is None:
+        raise ValueError("there are no labels: the Dataset has none. Pass y to fit, or make the Dataset with labels.")
     labels: Labels = check_numbers(estimator, y) if numbers else column_or_1d(y, warn=True)
     check_consistent_length(data, labels)
     if not numbers:
@@ -169,10 +187,12 @@ def check_encoded(
     estimator.n_features_in_ = data.encoder.n_features
     vars(estimator).pop("feature_names_in_", None)  # of a former fit
     weight, kept = _checked_weight(sample_weight, data)
+    if kept is not None and not isinstance(data, EncodedData):
+        raise ValueError("sample_weight: weights of zero are not supported for a Dataset larger than a part.")
     return (data, labels, weight) if kept is None else (data[kept], labels[kept], weight)
 
 
-def _checked_weight(sample_weight: ArrayLike | None, X: Matrix | EncodedData) -> tuple[Array | None, Indices | None]:
+def _checked_weight(sample_weight: ArrayLike | None, X: Matrix | EncodedRows) -> tuple[Array | None, Indices | None]:
     """The weights that are not zero, and their rows if some are zero."""
     if sample_weight is None:
         return None, None
@@ -195,7 +215,7 @@ def check_new_data(estimator: BaseEstimator, X: MatrixLike, encoder: Encoder) ->
     return encodable(rows, encoder, thread_count(getattr(estimator, "n_jobs", None)), Names.of(estimator))
 
 
-def check_new_encoded(data: EncodedData, encoder: Encoder) -> EncodedData:
+def check_new_encoded(data: EncodedT, encoder: Encoder) -> EncodedT:
     """Encoded rows to predict on; they must be of the model's own encoder, or an equal one."""
     if data.encoder is None or not data.encoder.equals(encoder):
         raise ValueError(
@@ -281,7 +301,21 @@ def check_rows(X: Matrix, nonnegative_for: str, n_threads: int = 1, names: Names
 
 def _new_rows(estimator: BaseEstimator, X: MatrixLike) -> Matrix:
     """X with the columns of the fit; its values are not checked yet."""
+    if _is_plain(X, estimator):
+        return plain_array(X)
     return validated(estimator, X, reset=False, ensure_all_finite=False)
+
+
+def _is_plain(X: MatrixLike, estimator: BaseEstimator) -> TypeGuard[Array]:
+    """Whether X is an array that `validated` would return as it is. Its own checks take longer than a prediction."""
+    return (
+        type(X) is np.ndarray
+        and X.dtype in (np.float64, np.float32)
+        and X.ndim == 2
+        and X.shape[0] > 0
+        and X.shape[1] == estimator.n_features_in_
+        and not hasattr(estimator, "feature_names_in_")
+    )
 
 
 def _finite_range(X: Matrix, n_threads: int, names: Names) -> tuple[float, float]:
@@ -428,38 +462,6 @@ def _lowest_column(found: ColumnRange, names: Names) -> str:
     return f"column {names.column(lowest)} has minimum {found.minimum[lowest]:.6g}"
 
 
-def check_classes(estimator: BaseEstimator, y: Labels) -> tuple[Labels, Indices]:
-    """The classes in order, and each sample's class number."""
-    classes, number = np.unique(y, return_inverse=True)
-    if classes.size < 2:
-        raise ValueError(
-            f"{type(estimator).__name__} needs samples of at least two classes; y holds one class only: "
-            f"{classes.tolist()[0]!r}."
-        )
-    return classes, number
-
-
-def check_classes_kept(y: ArrayLike, kept: Labels) -> None:
-    """Refuse weights of zero for all samples of a class: the model would not know the class."""
-    given = np.asarray(y).ravel()
-    lost = np.setdiff1d(given, kept) if given.size > kept.size else given[:0]
-    if lost.size and np.unique(kept).size > 1:
-        raise ValueError(
-            f"sample_weight: every sample of class {lost.tolist()[0]!r} has weight zero. Leave these samples out of X "
-            "and y, or give one of them a positive weight."
-        )
-
-
-def check_class_list(estimator: BaseEstimator, classes: ArrayLike) -> Labels:
-    """The `classes` of partial_fit, in order. Values that y cannot have are refused."""
-    values = check_array(classes, ensure_2d=False, dtype=None, ensure_all_finite=False, input_name="classes")
-    missing = [value for value in values.ravel().tolist() if value is None or value != value or value in _INFINITE]
-    if values.ndim != 1 or missing:
-        got = f"{missing[0]!r} among them" if missing else f"an array of shape {values.shape}"
-        raise ValueError(f"classes: pass a list of the labels that y may have, numbers or text; got {got}.")
-    return check_classes(estimator, values)[0]
-
-
 def ask_about_many_classes(classes: Labels, n_rows: int) -> None:
     """Warn when y does not look like class labels."""
     if classes.size > max(_MANY_CLASSES, n_rows // 10):
@@ -469,17 +471,6 @@ def ask_about_many_classes(classes: Labels, n_rows: int) -> None:
             UserWarning,
             stacklevel=level_of_caller(),
         )
-
-
-def check_known_classes(classes: Labels, y: Labels) -> Indices:
-    """Return each sample's class number among known classes."""
-    unknown = np.setdiff1d(y, classes)
-    if unknown.size:
-        raise ValueError(
-            f"y holds labels that are not among the classes of the first call to partial_fit: {unknown[:5].tolist()}. "
-            f"Those are: {classes.tolist()}."
-        )
-    return np.searchsorted(classes, y)
 
 
 def level_of_caller() -> int:

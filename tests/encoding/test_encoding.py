@@ -233,7 +233,7 @@ class TestRank:
         assert_allclose(weighted.edges, repeated.edges)
 
     def test_a_rare_feature_the_sample_missed_is_kept(self, monkeypatch):
-        monkeypatch.setattr("kernline.encoding.ranks._RANK_ROWS", 50)
+        monkeypatch.setattr("kernline.encoding.ranks.RANK_ROWS", 50)
         X = np.zeros((1000, 2))
         X[:, 0], X[777, 1] = np.arange(1000), 3.0
         for data in (X, sp.csr_array(X)):

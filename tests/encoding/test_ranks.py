@@ -68,7 +68,7 @@ def test_points_of_columns(monkeypatch, block, long, kind, width, weighted, n_th
 
 
 def test_the_largest_value_counts_though_the_sample_lacks_it(monkeypatch):
-    monkeypatch.setattr(ranks, "_RANK_ROWS", 20)
+    monkeypatch.setattr(ranks, "RANK_ROWS", 20)
     X = columns()
     rows = np.sort(np.random.default_rng(3).choice(N_ROWS, 20, replace=False))
     start, edges, levels = ranks.rank_edges(X, ColumnRange.of(X), 16, None, 3)

@@ -37,7 +37,7 @@ def version(path):
 
 
 def test_only_models_of_other_terms_need_a_new_reader(tmp_path):
-    for terms, expected in (((CATEGORY, MISSING, TERMS[-1]), "2.2"), ((), "1.3")):
+    for terms, expected in (((CATEGORY, MISSING, TERMS[-1]), "2.3"), ((), "1.4")):
         X, _ = mixed()
         model = fitted(*terms, X=X if terms else np.nan_to_num(X), scale="minmax", loss="hinge", C=1.0)
         kernline.save(model, tmp_path / "model.kern")

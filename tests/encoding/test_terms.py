@@ -34,7 +34,7 @@ BY_METHOD = pytest.mark.parametrize("params", METHODS.values(), ids=METHODS)
 
 
 def problem_of(model, X, y):
-    data = model._labelled(X, y, None)
+    data = model._training_data(X, y, None)
     return model._rows(data, model._choice(data, 1.0), seed=0).problem(np.where(y == 1, 1.0, -1.0), np.ones(len(y)))
 
 

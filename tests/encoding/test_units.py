@@ -29,6 +29,16 @@ def test_pixels_counts_and_fractions_are_of_one_unit(layout):
         assert units(layout(X)).is_one
 
 
+@pytest.mark.parametrize("power", [1, 2])
+def test_normalised_histograms_are_of_one_unit_though_nothing_is_zero(power):
+    rng = np.random.default_rng(0)
+    X = rng.gamma(0.3, size=(200, 30)) * rng.lognormal(sigma=3.0, size=30) + 1e-12
+    assert not units_of(ColumnRange.of(X), 200, rows=X).is_one
+    X /= (X**power).sum(axis=1, keepdims=True) ** (1.0 / power)
+    assert units_of(ColumnRange.of(X), 200, rows=X).is_one
+    assert "same" in units_of(ColumnRange.of(X), 200, rows=X).reason
+
+
 @pytest.mark.parametrize("load", [load_wine, load_iris, load_breast_cancer])
 def test_measurements_are_not(load):
     assert not units(load().data).is_one

@@ -5,10 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from numpy.typing import NDArray
 
 from .. import _core
-from ..array_types import Array, Indices, Matrix, is_sparse
+from ..array_types import Array, Indices, Matrix, Numbers, is_sparse
 from ..sources import sources
+
+_FEW_ROWS, _BLOCK_ROWS = 100, 2048
 
 
 @dataclass(frozen=True)
@@ -52,3 +55,16 @@ class ColumnRange:
         minimum[columns] = maximum[columns] = 0.0
         n_nonzero[columns] = 0
         return replace(self, minimum=minimum, maximum=maximum, n_nonzero=n_nonzero)
+
+
+def boolean_columns(X: Numbers, found: ColumnRange) -> NDArray[np.bool_]:
+    """Which columns of a dense X of this range have no values but 0, 1 and NaN."""
+    columns = np.flatnonzero((found.minimum >= 0.0) & (found.maximum <= 1.0))  # a batch may have one of the two only
+    first, n_rows = 0, _FEW_ROWS  # most columns show soon that they are not
+    while first < X.shape[0] and columns.size:
+        values = X[first : first + n_rows, columns]
+        columns = columns[((values == 0.0) | (values == 1.0) | np.isnan(values)).all(axis=0)]
+        first, n_rows = first + n_rows, _BLOCK_ROWS
+    booleans = np.zeros(X.shape[1], dtype=np.bool_)
+    booleans[columns] = True
+    return booleans

@@ -7,6 +7,7 @@ the training data had none, if the column is a category.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,7 +17,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..array_types import Array, Labels, Numbers, is_sparse
-from .frames import INEXACT, Coded, Column, as_table, column_at, number_of, text_of
+from ..suggestions import did_you_mean
+from .frames import DATE_ADVICE, INEXACT, Coded, Column, as_table, column_at, number_of, text_of
 from .level_table import LevelTable, text_refused
 
 # What NaN counts as in a number that was never missing in training.
@@ -25,6 +27,8 @@ Gaps = Literal["error", "zero", "middle"]
 _MANY_TEXTS = 50
 # Of `kernline.io.read`, of pandas.read_csv, and an option of the command line.
 _COMMAS = "To use them as numbers, read the file with decimal=','."
+# 2020-09-18, 18.9.2020, 9/18/20, with or without a time.
+_DATE = re.compile(r"(\d{4}([-/.])\d{1,2}\2\d{1,2}|\d{1,2}([-/.])\d{1,2}\3(\d\d|\d{4}))([ T]\d.*)?")
 
 
 @dataclass(frozen=True, eq=False)
@@ -209,7 +213,9 @@ def _places(wanted: list[object], names: Labels | None) -> list[int]:
     unknown = [name for name in wanted if name not in known]
     if unknown:
         listed = ", ".join(list(known)[:20]) + (", …" if len(known) > 20 else "")
-        raise ValueError(f"categorical: there is no column {unknown[0]!r}. There are: {listed}.")
+        raise ValueError(
+            f"categorical: there is no column {unknown[0]!r}. {did_you_mean(unknown[0], known)}There are: {listed}."
+        )
     return sorted({known[str(name)] for name in wanted})
 
 
@@ -279,6 +285,8 @@ def _doubt(column: Coded) -> str | None:
         return (
             f"holds numbers with decimal commas, such as {others[0]!r:.50}, in {n_texts:,} different texts. {_COMMAS}"
         )
+    if sum(_DATE.fullmatch(text) is not None for text in others) > 0.9 * n_texts:
+        return f"holds dates as text, such as {others[0]!r:.50}, each a category of its own. {DATE_ADVICE}."
     if 0 < len(others) < 0.1 * n_texts:
         return f"is text because of {others[0]!r:.50}; other values are numbers, {n_texts:,} in all. {advice}"
     if not others and any("." in text for text in column.texts):

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 import scipy.sparse as sp
@@ -82,6 +83,8 @@ class EncodedData:
         if self.row_start is None:
             cells = self.cells[rows]
             return replace(self, shape=(len(cells), self.n_columns), cells=cells)
+        if isinstance(rows, slice) and rows.step in (None, 1):
+            return self._stretch(*rows.indices(self.n_rows)[:2])
         begin, count = self.row_start[:-1][rows], np.diff(self.row_start)[rows]
         row_start = np.append(0, np.cumsum(count))
         kept = np.arange(row_start[-1]) + np.repeat(begin - row_start[:-1], count)
@@ -94,6 +97,36 @@ class EncodedData:
             payload=None if self.payload is None else self.payload[kept],
         )
 
+    def _stretch(self, begin: int, end: int) -> EncodedData:
+        """Consecutive rows of a sparse layout, as views."""
+        assert self.row_start is not None
+        end = max(begin, end)
+        row_start = self.row_start[begin : end + 1]
+        cells = slice(row_start[0], row_start[-1])
+        return replace(
+            self,
+            shape=(end - begin, self.n_columns),
+            cells=self.cells[cells],
+            row_start=row_start - row_start[0],
+            columns=None if self.columns is None else self.columns[cells],
+            payload=None if self.payload is None else self.payload[cells],
+        )
+
+    @classmethod
+    def joined(cls, parts: Sequence[EncodedData]) -> EncodedData:
+        """The rows of several parts of one encoder, one after another."""
+        if len(parts) == 1:
+            return parts[0]
+        first, shape = parts[0], (sum(part.n_rows for part in parts), parts[0].n_columns)
+        arrays: dict[str, Any] = {}
+        for name in ("cells", "columns", "payload"):
+            if getattr(first, name) is not None:
+                arrays[name] = np.concatenate([getattr(part, name) for part in parts])
+        if first.row_start is not None:
+            counts = [np.diff(cast(Indices, part.row_start)) for part in parts]
+            arrays["row_start"] = np.append(0, np.cumsum(np.concatenate(counts)))
+        return replace(first, shape=shape, **arrays)
+
     def entries(self) -> tuple[Indices, Numbers, Numbers]:
         """Return offsets of the rows, and columns and cells (codes, values or payloads) of their non-zeros."""
         if self.row_start is None:
@@ -103,6 +136,20 @@ class EncodedData:
             return self.row_start, self.columns, self.cells if self.payload is None else self.payload
         shift, mask = self.cells.dtype.type(self.code_bits), self.cells.dtype.type((1 << self.code_bits) - 1)
         return self.row_start, (self.cells >> shift).astype(np.int64), (self.cells & mask).astype(np.int64)
+
+    def dense_cells(self, columns: Indices) -> Numbers:
+        """The codes or values of these columns, (n_rows, len(columns)), zeros included."""
+        if self.row_start is None:
+            return self.cells[:, columns]
+        row_start, of_cells, cells = self.entries()
+        place = np.full(self.n_columns, -1)
+        place[columns] = np.arange(columns.size)
+        at = place[of_cells]
+        row = np.repeat(np.arange(self.n_rows), np.diff(row_start))
+        here = at >= 0
+        out = np.zeros((self.n_rows, columns.size), dtype=np.float32 if cells.dtype.kind == "f" else np.uint16)
+        out[row[here], at[here]] = cells[here]
+        return out
 
     def as_sparse(self) -> EncodedData:
         """Return the rows with only their non-zeros stored."""
@@ -147,3 +194,25 @@ class EncodedData:
 
     def __getstate__(self) -> dict[str, object]:
         return {key: value for key, value in self.__dict__.items() if key != "native"}
+
+
+def joined_rows(parts: Sequence[EncodedData]) -> EncodedData:
+    """Rows of the same encoder, those of one part after those of another."""
+    first = parts[0]
+
+    def stacked(name: str) -> Any:
+        arrays = [getattr(one, name) for one in parts]
+        return None if arrays[0] is None else np.concatenate(arrays)
+
+    row_start = None
+    if first.row_start is not None:
+        counts = np.concatenate([np.diff(cast(Indices, one.row_start)) for one in parts])
+        row_start = np.append(0, np.cumsum(counts))
+    return replace(
+        first,
+        shape=(sum(one.n_rows for one in parts), first.n_columns),
+        cells=stacked("cells"),
+        row_start=row_start,
+        columns=stacked("columns"),
+        payload=stacked("payload"),
+    )

@@ -44,7 +44,7 @@ from ..tables.table import Payload
 from .column_range import ColumnRange
 from .columns import Columns
 from .encoded_data import EncodedData
-from .ranks import NO_EDGES, rank_edges
+from .ranks import NO_EDGES, Edges, rank_edges
 from .terms import Cells, NumberTerm, Term, TermSpec, column_values, fit_terms, nan_columns, replaced_columns
 
 Scale = Literal["max", "minmax", "rank"]
@@ -77,6 +77,18 @@ _LEARNT = (
 )
 # Not pickled.
 _CACHED = ("native", "is_number", "functions")
+
+
+@dataclass(frozen=True)
+class ColumnFacts:
+    """What an encoder is made from. The range is without the columns that `terms` replace, `edges` are for ranks."""
+
+    column_range: ColumnRange
+    n_rows: int
+    is_sparse: bool
+    edges: Edges
+    terms: tuple[Term, ...]
+    columns: Columns
 
 
 @dataclass(frozen=True)
@@ -123,29 +135,34 @@ class Encoder:
         n_threads: int = 1,
     ) -> Encoder:
         """Learn T_j and s_j from X (CSR or 2-d array, validated), and the `terms` besides numbers."""
-        columns = columns or Columns()
-        if columns.gaps == "zero" and scale != "max":
-            columns = replace(columns, gaps="middle")  # zero is no value of its own there
         fitted = fit_terms(X, terms)
-        replaced = replaced_columns(fitted)
-        column_range = (column_range or ColumnRange.of(X, n_threads)).without(replaced)
-        is_linear = _is_linear(scale, pair)
-        offsets, factors, scales = _affine(column_range, scale, is_linear, kernel.homogeneous)
-        factors[replaced] = 0.0
+        column_range = (column_range or ColumnRange.of(X, n_threads)).without(replaced_columns(fitted))
         edges = NO_EDGES
         if scale == "rank":
-            width = pair.width if pair.grid is not None and pair.width > 2 else 256
-            edges = rank_edges(X, column_range, width, sample_weight, seed, n_threads)
+            edges = rank_edges(X, column_range, rank_width(pair), sample_weight, seed, n_threads)
+        facts = ColumnFacts(column_range, X.shape[0], is_sparse(X), edges, fitted, columns or Columns())
+        return cls.of_facts(facts, pair, scale, kernel)
+
+    @classmethod
+    def of_facts(cls, facts: ColumnFacts, pair: TablePair, scale: Scale, kernel: AdditiveKernel) -> Encoder:
+        """Make the encoder of training rows of which these facts are known."""
+        columns, fitted, column_range = facts.columns, facts.terms, facts.column_range
+        if columns.gaps == "zero" and scale != "max":
+            columns = replace(columns, gaps="middle")  # zero is no value of its own there
+        is_linear = _is_linear(scale, pair)
+        offsets, factors, scales = _affine(column_range, scale, is_linear, kernel.homogeneous)
+        factors[replaced_columns(fitted)] = 0.0
         n_of_terms = sum(term.n_columns for term in fitted)
+        is_packed = pair.payload is not None or _is_sparse(column_range, facts.n_rows, pair.grid, fitted, n_of_terms)
         encoder = cls(
             grid=pair.grid,
             offsets=offsets,
             factors=factors,
             scales=np.append(np.where(factors > 0.0, scales, 0.0), np.ones(n_of_terms)),
-            edge_start=edges[0],
-            edges=edges[1],
-            levels=edges[2],
-            packed=pair.payload is not None or _is_sparse(column_range, X.shape[0], pair.grid, fitted, n_of_terms),
+            edge_start=facts.edges[0],
+            edges=facts.edges[1],
+            levels=facts.edges[2],
+            packed=is_packed,
             clips=not is_linear,
             nonnegative_for=kernel.name if kernel.nonnegative and scale == "max" else "",
             payload=pair.payload,
@@ -153,7 +170,7 @@ class Encoder:
             terms=fitted,
             columns=columns,
         )
-        if fitted and is_sparse(X) and not encoder.keeps_zeros:
+        if fitted and facts.is_sparse and not encoder.keeps_zeros:
             raise ValueError(
                 "A category of a sparse matrix has 0 among its levels, and zeros are not stored. Pass a dense array "
                 "(X.toarray()), or number the levels from 1."
@@ -211,8 +228,17 @@ class Encoder:
 
         f_S is the sum of the terms that read the columns S.
         """
-        pairs = [term.columns for term in self.terms if len(term.columns) > 1]
-        return [*((j,) for j in range(self.n_features)), *dict.fromkeys(pairs)]
+        return [*((j,) for j in range(self.n_features)), *self.pairs_of_terms]
+
+    @property
+    def pairs_of_terms(self) -> list[tuple[int, ...]]:
+        """The functions that read two columns."""
+        return list(dict.fromkeys(term.columns for term in self.terms if len(term.columns) > 1))
+
+    @property
+    def n_functions(self) -> int:
+        """How many functions there are."""
+        return self.n_features + len(self.pairs_of_terms)
 
     def number(self, j: int) -> NumberTerm | None:
         """The number in input column j, if it is one."""
@@ -355,7 +381,7 @@ class Encoder:
         row_start[1:] = self._most_cells(X, column_range, n_threads)
         capacity = int(row_start.sum())
         columns: Values | None = None
-        code_bits, cell_type = (0, np.float32) if self.grid is None else self._word_type(self.grid.code_bits)
+        code_bits, cell_type = (0, np.float32) if self.grid is None else self.word_type
         cells: Values = np.empty(capacity, dtype=cell_type)
         if self.grid is None:
             columns = np.empty(capacity, dtype=np.int32 if self.n_columns < 1 << 31 else np.int64)
@@ -396,8 +422,17 @@ class Encoder:
             return bool((self.edges[self.edge_start[:-1]] >= 0.0).all())
         return bool((self.offsets >= 0.0).all())
 
-    def _word_type(self, bits: int) -> tuple[int, type[np.uint32] | type[np.uint64]]:
+    @property
+    def word_type(self) -> tuple[int, type[np.uint32] | type[np.uint64]]:
+        """Bits of a code in a word of packed rows, and the type of the word."""
+        assert self.grid is not None
+        bits = self.grid.code_bits
         return (bits, np.uint32) if self.n_columns <= 1 << (32 - bits) else (16, np.uint64)
+
+
+def rank_width(pair: TablePair) -> int:
+    """Most points of a column with scale="rank"."""
+    return pair.width if pair.grid is not None and pair.width > 2 else 256
 
 
 def _within_reach(values: Values, write: bool) -> Floats:

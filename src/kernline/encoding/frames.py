@@ -24,6 +24,7 @@ _REAL = (Real, np.bool_, Decimal)
 # From here on, float64 does not hold every integer.
 INEXACT = 1 << 53
 _DATES = (date, time, timedelta, np.datetime64, np.timedelta64)
+DATE_ADVICE = "Convert it to numbers, such as days since a first date, the year, or the day of the week"
 
 T = TypeVar("T")
 
@@ -103,6 +104,14 @@ def column_at(table: Any, j: int, name: str, *, parse: bool = True, exact: bool 
     if hasattr(table, "iloc"):
         return _read(table.iloc[:, j], name, exact=exact)
     return _read(table[list(getattr(table, "column_names", table.columns))[j]], name, exact=exact)
+
+
+def category_order(table: Any, j: int, name: str) -> list[str] | None:
+    """All categories of column j of a frame of pandas, in their order, if its type is a category."""
+    column = table.iloc[:, j] if hasattr(table, "iloc") else None
+    if column is None or not hasattr(column, "cat") or str(column.dtype) != "category":
+        return None
+    return [_text(value, name) for value in column.cat.categories.tolist()]
 
 
 def number_of(text: str) -> float | None:
@@ -234,10 +243,7 @@ def _unknown(name: str, values: Sequence[object], what: str = "Column") -> str:
     """Why a column cannot be used."""
     value = values[0] if values else None
     if isinstance(value, _DATES) or hasattr(value, "isoformat"):
-        return (
-            f"{what} {name} holds dates or times ({value!s:.40}). Convert it to numbers, such as days since a first "
-            "date, the year, or the day of the week; or to text."
-        )
+        return f"{what} {name} holds dates or times ({value!s:.40}). {DATE_ADVICE}; or to text."
     return f"Column {name} holds a {type(value).__name__}: the argument must be a string or a number in every cell."
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..array_types import Indices, Labels, Numbers
+from ..suggestions import did_you_mean
 
 
 def text_refused(name: str) -> str:
@@ -26,6 +27,8 @@ class LevelTable:
     `levels` are the texts of these columns, by the number of the column; `names` the names of all columns, if they have
     any. ``table["name"]`` is a column, and ``table[rows]`` the table of some rows.
 
+    Examples
+    --------
     >>> table = LevelTable(np.array([[1.5, 0.0], [2.5, np.nan]]), {1: ["red"]}, ["size", "colour"])
     >>> table["colour"]
     array(['red', None], dtype=object)
@@ -72,7 +75,8 @@ class LevelTable:
 
     def _place(self, name: str) -> int:
         if name not in self.columns:
-            raise ValueError(f"There is no column {name!r}. There are: {', '.join(self.columns[:20])}.")
+            near, listed = did_you_mean(name, self.columns), ", ".join(self.columns[:20])
+            raise ValueError(f"There is no column {name!r}. {near}There are: {listed}.")
         return self.columns.index(name)
 
     def _column(self, j: int) -> Labels:

@@ -8,6 +8,7 @@ training data does not hold.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -22,6 +23,7 @@ _MOST_POINTS = 8
 _MOST_LEVELS = 15
 # Codes from one point of a number's axis to the next, and the code of no place, as the core has them.
 STEPS, NO_PLACE = 32, 255
+_BLOCK_ROWS = 100_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,7 +76,8 @@ class PairColumn:
 def pair_columns(encoder: Encoder, width: int, data: EncodedData) -> list[PairColumn]:
     """The columns of an encoder that can be paired: numbers that vary, whose curves have `width` slots; categories."""
     numbers = np.flatnonzero(encoder.is_number & (encoder.factors > 0.0))
-    used = _used_codes(data, numbers)
+    assert encoder.grid is not None
+    used = _used_codes(data, numbers, encoder.grid.values.size)
     found = [_number(encoder, int(j), width, codes) for j, codes in zip(numbers, used, strict=True)]
     counts = None
     for term, start in zip(encoder.terms, encoder.term_start, strict=True):
@@ -87,6 +90,17 @@ def pair_columns(encoder: Encoder, width: int, data: EncodedData) -> list[PairCo
 def place_codes(columns: list[PairColumn], data: EncodedData) -> NDArray[np.uint8]:
     """The places of all rows, (n_rows, n_columns): numbers in steps of 1 / STEPS."""
     out = np.full((data.n_rows, len(columns)), NO_PLACE, dtype=np.uint8)
+    for rows in _row_blocks(data):
+        _place_codes(columns, data[rows], out[rows])
+    return out
+
+
+def _row_blocks(data: EncodedData) -> Iterator[slice]:
+    """Rows that are looked at together: a column of sparse ones needs a copy of them."""
+    return (slice(begin, begin + _BLOCK_ROWS) for begin in range(0, data.n_rows, _BLOCK_ROWS))
+
+
+def _place_codes(columns: list[PairColumn], data: EncodedData, out: NDArray[np.uint8]) -> None:
     csc = None if data.is_dense else data.to_csr().tocsc()
     for k, one in enumerate(columns):
         if one.axis.is_number:
@@ -102,17 +116,15 @@ def place_codes(columns: list[PairColumn], data: EncodedData) -> NDArray[np.uint
                 out[data.cells[:, column] != 0, k] = place
             else:
                 out[csc.indices[csc.indptr[column] : csc.indptr[column + 1]], k] = place
-    return out
 
 
-def _used_codes(data: EncodedData, numbers: Indices) -> list[Indices]:
+def _used_codes(data: EncodedData, numbers: Indices, n_codes: int) -> list[Indices]:
     """The codes that occur in each of these columns."""
-    csc = None if data.is_dense else data.to_csr().tocsc()
-    if csc is None:
-        return [np.unique(data.cells[:, j]).astype(np.int64) for j in numbers]
-    stored = [csc.data[csc.indptr[j] : csc.indptr[j + 1]] for j in numbers]
-    gaps = [np.zeros(1 if cells.size < data.n_rows else 0, dtype=cells.dtype) for cells in stored]
-    return [np.unique(np.append(cells, zero)).astype(np.int64) for cells, zero in zip(stored, gaps, strict=True)]
+    present = np.zeros((numbers.size, n_codes), dtype=bool)
+    for rows in _row_blocks(data):
+        for of_column, column in zip(present, data[rows].dense_cells(numbers).T, strict=True):
+            of_column[column] = True
+    return [np.flatnonzero(of_column) for of_column in present]
 
 
 def _number(encoder: Encoder, j: int, width: int, used: Indices) -> PairColumn:
@@ -149,4 +161,5 @@ def _category(term: TableTerm, start: int, counts: Indices) -> PairColumn:
 def _cell_counts(data: EncodedData) -> Indices:
     if data.is_dense:
         return np.count_nonzero(data.cells, axis=0)
-    return np.bincount(data.entries()[1], minlength=data.n_columns)
+    counts = [np.bincount(data[rows].entries()[1], minlength=data.n_columns) for rows in _row_blocks(data)]
+    return np.sum(counts, axis=0, dtype=np.int64)

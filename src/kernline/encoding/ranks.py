@@ -5,9 +5,10 @@ Columns are computed many at a time: a column of few values costs no more than i
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 Integers = NDArray[np.int64]
 
 # Rows looked at: quantiles of more differ by less than a code.
-_RANK_ROWS = 200_000
+RANK_ROWS = 200_000
 # Values of the columns that are computed together, and columns, each of which costs some memory without values too.
 _BLOCK_VALUES, _BLOCK_COLUMNS = 1_000_000, 100_000
 # Sparse columns of more values are sorted one by one, shorter ones together.
@@ -40,8 +41,8 @@ def rank_edges(
     and its dense copy are encoded equally.
     """
     rows: slice | Integers = slice(None)
-    if X.shape[0] > _RANK_ROWS:
-        rows = np.sort(np.random.default_rng(seed).choice(X.shape[0], _RANK_ROWS, replace=False))
+    if X.shape[0] > RANK_ROWS:
+        rows = np.sort(np.random.default_rng(seed).choice(X.shape[0], RANK_ROWS, replace=False))
     weight = sample_weight[rows] if sample_weight is not None else None
     sample = X[rows].tocsc() if is_sparse(X) else X[rows]
 
@@ -58,6 +59,22 @@ def rank_edges(
         found = list(pool.map(points, _column_blocks(sample)))
     counts, edges, levels = (np.concatenate(parts) for parts in zip(*found, strict=True))
     return _starts(counts), edges, levels
+
+
+def edges_of_counts(values: Array, count: Array, minimum: float, maximum: float, width: int) -> tuple[Array, Array]:
+    """Edges and levels of one column, given its distinct values in order and how often, or how heavy, each is."""
+    base = np.array([min(0.0, minimum)])
+    above = values > base[0]
+    block = _Block(values[above], np.zeros(np.count_nonzero(above), dtype=np.int64), count[above])
+    return _points(block, base, np.array([maximum]), width - 1)[1:]
+
+
+def with_columns(edges: Edges, others: Mapping[int, tuple[Array, Array]]) -> Edges:
+    """The edges with those of some columns replaced."""
+    start, values, levels = edges
+    parts = [others.get(j, (values[a:b], levels[a:b])) for j, (a, b) in enumerate(pairwise(start.tolist()))]
+    counts = np.array([part[0].size for part in parts], dtype=np.int64)
+    return _starts(counts), np.concatenate([part[0] for part in parts]), np.concatenate([part[1] for part in parts])
 
 
 def _column_blocks(sample: Numbers | CSCMatrix) -> Iterator[slice]:
