@@ -15,6 +15,7 @@ from kernline.datasets import OutOfReachError
 from .cache import Cache
 from .contestants import CLASSIFIERS, NAMES
 from .data import TABLES
+from .former import former_results
 from .large import large
 from .page import PAGE, render
 from .run import Options, Results, run_table
@@ -31,7 +32,9 @@ def main(arguments: list[str] | None = None) -> None:
         return
     most_rows = None if options.full else 20_000
     found = _run(options, most_rows)
-    page = render(found, command=_command(options), threads=options.threads, most_rows=most_rows)
+    page = render(
+        found, command=_command(options), threads=options.threads, most_rows=most_rows, has_former=options.former
+    )
     print("\n" + page)
     if not (options.quick or options.sets or options.contestants):
         PAGE.write_text(page)
@@ -40,7 +43,7 @@ def main(arguments: list[str] | None = None) -> None:
 def _command(options: argparse.Namespace) -> str:
     """The command that writes the same page."""
     threads = f" --threads {options.threads}" if options.threads != 1 else ""
-    flags = [name for name in ("full", "cached") if getattr(options, name)]
+    flags = [name for name in ("full", "cached", "former") if getattr(options, name)]
     return "python -m benchmarks.tabular" + threads + "".join(f" --{name}" for name in flags)
 
 
@@ -53,6 +56,7 @@ def _run(options: argparse.Namespace, most_rows: int | None) -> list[Results]:
         again=options.again,
         most_rows=most_rows,
         quick=options.quick,
+        former=former_results(PAGE.read_text()) if options.former else {},
     )
     found = []
     for name in options.sets or [table.name for table in TABLES.values() if table.quick or not options.quick]:
@@ -72,6 +76,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--quick", action="store_true", help="small tables, and EBM from the cache only")
     parser.add_argument("--full", action="store_true", help="all training rows, not 20,000 at most")
     parser.add_argument("--cached", action="store_true", help="run ours only, and take all peers from the cache")
+    parser.add_argument("--former", action="store_true", help="take EBM from the page as it stands, if not cached")
     parser.add_argument("--again", action="store_true", help="run the peers again, too")
     parser.add_argument("--cache", type=Path, default=CACHE, help="results of the peers (build/tabular_cache.json)")
     parser.add_argument("--rows", type=int, default=10_000_000, help="rows of large (10,000,000)")

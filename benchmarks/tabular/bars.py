@@ -145,7 +145,7 @@ def probabilities(title: str, all_results: Sequence[Results]) -> Section:
     for results in all_results:
         names = ("kernline-log", "ebm-mains", "logistic", "lightgbm")
         ours, peer, *others = (results.get(name) for name in names)
-        ratio = ours.log_loss / peer.log_loss if ours and peer else None
+        ratio = ours.log_loss / peer.log_loss if ours and peer and peer.log_loss > 0.0 else None
         if ours and peer and ratio is not None:
             ratios.append(ratio)
             sums.append((ours.log_loss, peer.log_loss))
@@ -170,7 +170,10 @@ def probabilities(title: str, all_results: Sequence[Results]) -> Section:
 
 
 def _log_loss(result: Result | None) -> str:
-    return "–" if result is None else f"{result.log_loss:.4f}"
+    """Four decimals, or two digits of a small one, which is divided by when the page is read again (former.py)."""
+    if result is None:
+        return "–"
+    return f"{result.log_loss:.4f}" if result.log_loss >= 0.001 else f"{result.log_loss:.2g}"
 
 
 def _ratio_of_losses(ratios: list[float], sums: list[tuple[float, float]], failed: int) -> str:

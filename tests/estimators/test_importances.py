@@ -1,15 +1,21 @@
 """feature_importances_: against the curves themselves, evaluated at the training rows."""
 
+import copy
+import pickle
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose
+from sklearn.base import clone
 from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
 from sklearn.feature_selection import SelectFromModel
 from sklearn.pipeline import make_pipeline
 
 from kernline import AdditiveSVC, AdditiveSVCCV, AdditiveSVR, tables
 from kernline.encoding import TermSpec
+from kernline.estimators import importances
+from kernline.shapes import TrainingFacts
 
 
 def by_curves(model, X):
@@ -82,3 +88,45 @@ def test_selection():
     model = make_pipeline(SelectFromModel(AdditiveSVC(), max_features=30), AdditiveSVC()).fit(X, y)
     assert model[-1].n_features_in_ <= 30
     assert model.score(X, y) > 0.9
+
+
+@pytest.mark.parametrize("kernel", ["linear", "chi2"])
+def test_facts_that_wait_are_those_of_the_fit(kernel, monkeypatch):
+    X, y = load_breast_cancer(return_X_y=True)
+    X = X.astype(np.float32)
+    model = AdditiveSVC(kernel, C=1.0, scale="max", random_state=0)
+    monkeypatch.setattr(importances, "_KEPT_BYTES", 0)
+    at_once = clone(model).fit(X, y)
+    monkeypatch.undo()
+    shared = X.copy()
+    model.fit(shared, y)
+    shared[:] = 1.0
+    assert "feature_importances_" not in vars(model)
+    for later in (pickle.loads(pickle.dumps(model)), copy.deepcopy(model), model):
+        assert_allclose(later.feature_importances_, at_once.feature_importances_, rtol=1e-6)
+        for name in ("importance", "low", "high", "mean"):
+            expected = getattr(at_once.shapes_.training, name)
+            assert_allclose(getattr(later.shapes_.training, name), expected, rtol=1e-5, atol=1e-7)
+    assert type(pickle.loads(pickle.dumps(model)).shapes_.training) is TrainingFacts
+    model.fit(X[:, ::-1], y)
+    assert_allclose(model.feature_importances_[::-1], at_once.feature_importances_, rtol=0.2, atol=0.02)
+    assert not hasattr(AdditiveSVC(), "feature_importances_")
+
+
+def test_changes_of_sparse_rows_after_the_fit_are_not_seen():
+    X, y = load_digits(return_X_y=True)
+    shared = sp.csr_matrix(X[:500].astype(np.float32))
+    expected = AdditiveSVC("linear", C=1.0, random_state=0).fit(shared, y[:500]).feature_importances_
+    later = AdditiveSVC("linear", C=1.0, random_state=0).fit(shared, y[:500])
+    shared.indices[:] = 0
+    shared.data[:] = 1.0
+    assert_allclose(later.feature_importances_, expected, rtol=1e-6)
+
+
+def test_facts_that_another_thread_computed_meanwhile():
+    X, y = load_breast_cancer(return_X_y=True)
+    model = AdditiveSVC("chi2", C=1.0, scale="max").fit(X, y)
+    facts = model.shapes_.training
+    mean = facts.mean
+    assert facts.__getattr__("mean") is mean  # as a thread would that looked before, and asks after
+    assert not hasattr(facts, "no such fact")

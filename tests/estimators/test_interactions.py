@@ -7,6 +7,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from kernline import AdditiveSVC, AdditiveSVR, tables
 from kernline.encoding.pair_axes import PairAxis
+from kernline.estimators import pair_trial
 from kernline.pair_functions import PairFunction, purified, sum_of_pairs
 
 from ..pair_data import CATEGORICAL, labels, new_rows, paired
@@ -18,6 +19,19 @@ def crossed():
     rng = np.random.default_rng(0)
     X = rng.uniform(-1.0, 1.0, (1500, 5))
     return X, (X[:, 1] * X[:, 3] > 0).astype(int)
+
+
+@pytest.mark.parametrize(("beyond_doubt", "n_trials"), [(pair_trial._BEYOND_DOUBT, 1), (np.inf, 5)])
+def test_a_gain_beyond_doubt_ends_the_trials(crossed, monkeypatch, beyond_doubt, n_trials):
+    X, y = crossed
+    trials = []
+    tried = pair_trial._tried
+    monkeypatch.setattr(pair_trial, "_BEYOND_DOUBT", beyond_doubt)
+    monkeypatch.setattr(pair_trial, "_tried", lambda *parts, **more: trials.append(tried(*parts, **more)) or trials[-1])
+    model = AdditiveSVC(interactions="auto").fit(X[:600], y[:600])
+    assert len(trials) == n_trials
+    assert [trial.is_quick for trial in trials] == [n_trials == 1] * n_trials
+    assert model.score(X[600:], y[600:]) > 0.9
 
 
 class TestWhatOnlyAPairFits:
@@ -195,8 +209,8 @@ class TestWhatCannotBe:
         random = np.random.default_rng(0)
         levels = random.integers(0, 16, (400, 2))
         numbers = random.normal(size=(400, 2))
-        noise = random.random(400) < 0.1
-        y = np.where(random.random(400) < 0.8, levels.sum(axis=1) % 2 == 0, numbers.prod(axis=1) > 0) ^ noise
+        noise = random.random(400) < 0.02
+        y = np.where(random.random(400) < 0.2, levels.sum(axis=1) % 2 == 0, numbers.prod(axis=1) > 0) ^ noise
         X = pd.DataFrame(levels, columns=["a", "b"]).astype(str).assign(c=numbers[:, 0], d=numbers[:, 1])
         chosen = AdditiveSVC(interactions="auto").fit(X, y).shapes_.pairs
         assert (0, 1) not in [pair.columns for pair in chosen]
@@ -274,3 +288,13 @@ def test_hats_of_any_number_of_knots(crossed):
     assert few.solver_ == "joint"
     assert [pair.columns for pair in few.shapes_.pairs] == [pair.columns for pair in default.shapes_.pairs]
     assert few.score(X, y > 0) > default.score(X, y > 0) - 0.05
+
+
+def test_trials_of_pairs_weigh_rows():
+    rng = np.random.default_rng(0)
+    X, is_light = rng.random((600, 2)), np.arange(600) % 5 > 0
+    additive = X[:, 0] + 0.3 * rng.standard_normal(600) > 0.5
+    y = np.where(is_light, additive, (X[:, 0] > 0.5) ^ (X[:, 1] > 0.5)).astype(int)
+    weight = np.where(is_light, 1e-3, 1.0)
+    model = AdditiveSVC(interactions="auto").fit(X, y, sample_weight=weight)
+    assert model.score(X, y, weight) > 0.95

@@ -112,7 +112,7 @@ def test_all_or_nothing(name, part):
     old, new = fitted(), fitted()
     begun = blas_threads()
     n_bytecodes = Bytecodes(is_counted).run(lambda: work(new))
-    for target in sample(n_bytecodes, 30 if part == "critical" and name == "NystromSVC" else 10):
+    for target in sample(n_bytecodes, 30 if part == "critical" and name == "NystromSVC" else 6):
         model = fitted()
         with pytest.raises(KeyboardInterrupt):
             Bytecodes(is_counted, target).run(lambda model=model: work(model))

@@ -72,7 +72,7 @@ def test_a_table_of_levels_has_names(model):
 
 def test_numbers_are_not_copied():
     for X in (np.eye(4, dtype=np.float32), np.eye(4, dtype=np.int64), pd.DataFrame(np.eye(4))):
-        data = AdditiveSVC()._labelled(X, [0, 1, 0, 1], None)
+        data = AdditiveSVC()._training_data(X, [0, 1, 0, 1], None)
         assert np.shares_memory(data.X, np.asarray(X))
         assert data.terms == ()
 
@@ -80,8 +80,8 @@ def test_numbers_are_not_copied():
 def test_float32_stays_float32():
     frame, y = people()
     frame = frame[["city", "member"]].assign(age=frame.age.astype(np.float32))
-    assert AdditiveSVC()._labelled(frame, y, None).X.dtype == np.float32
-    assert AdditiveSVC()._labelled(people()[0], y, None).X.dtype == np.float64
+    assert AdditiveSVC()._training_data(frame, y, None).X.dtype == np.float32
+    assert AdditiveSVC()._training_data(people()[0], y, None).X.dtype == np.float64
 
 
 class TestCategorical:
@@ -388,6 +388,9 @@ class TestWhatIsNoTable:
             fitted.predict(days)
 
 
+DAY = np.datetime64("2020-01-01")
+
+
 class TestNumbersAsText:
     def frame(self, write):
         values = np.random.default_rng(0).normal(size=200)
@@ -399,6 +402,9 @@ class TestNumbersAsText:
             (lambda value: f"{value:.4f}", "'size' holds numbers as text, such as .* in 199 different texts"),
             (lambda value: f"{value:.4f}".replace(".", ","), "'size' holds numbers with decimal commas, such as"),
             (lambda value: f"{value:.4f}" if value < 2.0 else "oops", "'size' is text because of 'oops'"),
+            (lambda value: str(DAY + int(300 * value)), "'size' holds dates as text, such as '201.-..-..'"),
+            (lambda value: (DAY + int(300 * value)).item().strftime("%d.%m.%Y"), "'size' holds dates as text"),
+            (lambda value: f"{DAY + int(300 * value)}T12:30:00Z", "'size' holds dates as text"),
         ],
     )
     def test_are_asked_about(self, write, message):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from numbers import Integral, Real
-from typing import ClassVar, Literal, TypeGuard
+from typing import Any, ClassVar, Literal, TypeGuard
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,6 +15,7 @@ from .. import kernels, tables
 from ..array_types import Array, Labels, Matrix, MatrixLike
 from ..class_signs import ClassWeight
 from ..encoding import EncodedData, Scale
+from ..mapped.dataset import Dataset
 from ..randomness import RandomState
 from ..sklearn_compat import Constraints, Interval, StrOptions, Tags, fit_context
 from ..solvers import DualCD, JointCD
@@ -36,7 +37,7 @@ from .training_data import AnyTrainingData
 from .warm_start import WarmStart
 
 
-class AdditiveSVC(OneAgainstRest[Matrix | EncodedData], AdditiveBase):
+class AdditiveSVC(OneAgainstRest[Matrix | EncodedData | Dataset], AdditiveBase):
     """Classifier with an additive kernel, gamma · Σ_j k(x_j, y_j): a support vector machine, or logistic regression.
 
     With nothing set, it looks at the data. A table gets the log loss, with a weight for each column by evidence instead
@@ -57,7 +58,7 @@ class AdditiveSVC(OneAgainstRest[Matrix | EncodedData], AdditiveBase):
     approximation : str or a tables object, default="hats"
         How the kernel becomes a table: "hats", "plame", "pmsvm", "pmsvm-lut" or "low-dim" for any kernel, "feature-map"
         for chi2, intersection, js and hellinger, "chebyshev" for chi2, "hik" for the intersection. The linear kernel
-        needs none.
+        needs none. Hats have 16 knots; with ranks and C by evidence, 32 or 64 where each has 25 rows or more.
     C : float or "auto", default="auto"
         Cost of an error; smaller is smoother. "auto" finds a weight for each column with the log loss, by maximum
         evidence, on one fit: there is no cross-validation (solvers/evidence.py). `sample_weight` then counts relative
@@ -83,8 +84,8 @@ class AdditiveSVC(OneAgainstRest[Matrix | EncodedData], AdditiveBase):
         and for a kernel that is named if it takes the values; otherwise "rank".
     interactions : int, "auto" or list of pairs of columns, default=0
         Functions of two columns besides the curves: so many, chosen by what they would explain of the errors of the
-        curves; "auto" chooses about one for 100 rows, more if columns have few values, and 400 at most; or the pairs,
-        by name or number. For the log loss.
+        curves; "auto" chooses about one for 100 rows, more if columns have few values, and 400 at most, and keeps them
+        if they lower the loss of rows held out; or the pairs, by name or number. For the log loss.
     fit_intercept : bool, default=True
         Whether the model has an intercept. "pmsvm" has none, as published.
     intercept_scaling : float or None, default=None
@@ -225,22 +226,31 @@ class AdditiveSVC(OneAgainstRest[Matrix | EncodedData], AdditiveBase):
     @fit_context(prefer_skip_nested_validation=True)
     @in_one_step
     @runs_callbacks
-    def fit(self, X: MatrixLike | EncodedData, y: ArrayLike, sample_weight: ArrayLike | None = None) -> AdditiveSVC:
+    def fit(
+        self, X: MatrixLike | EncodedData | Dataset, y: Any = None, sample_weight: ArrayLike | None = None
+    ) -> AdditiveSVC:
         """Fit to X, (n_samples, n_features), and labels y; `sample_weight` is a factor of C.
 
         X is an array, a sparse matrix, or a table with columns of text and missing values: a data frame of pandas,
         polars or pyarrow, an array of objects, or what ``io.read`` returns. It may also be what ``io.read(encoder=)``
         returns: codes of the encoder of a model with the same kernel, approximation and scale. No values are held then.
+        Or it is a `Dataset`, with its own labels and weights unless others are given: one in a file of more than 64 MB
+        of codes is read part by part, and memory holds 5 bytes per row and 4 per row and problem. "auto" is then the
+        kernel and scale of the Dataset, and the hinge; evidence, softmax, pairs, "crammer-singer", Newton's method and
+        `warm_start` need `dataset.rows`.
 
         y may be a matrix of zeros and ones, dense or sparse, with a column for each label: rows then have any number of
         labels, each a problem of its own, and `predict` returns such a matrix.
         """
-        data = self._labelled(X, y, sample_weight)
+        data = self._training_data(X, y, sample_weight)
         self._fit_to(data, self.C)
+        self._keep_targets(data)
+        return self
+
+    def _keep_targets(self, data: AnyLabelled) -> None:
         self.classes_, self.n_samples_seen_ = data.classes, int(data.weights.size)
         self.multilabel_ = isinstance(data, MultiLabelled)
         self.shapes_ = self.shapes_.with_classes(self.classes_)
-        return self
 
     @available_if(has_partial_fit)
     @fit_context(prefer_skip_nested_validation=True)
@@ -280,7 +290,7 @@ class AdditiveSVC(OneAgainstRest[Matrix | EncodedData], AdditiveBase):
         return self
 
     @probabilities_of_log_loss
-    def predict_proba(self, X: MatrixLike | EncodedData) -> Array:
+    def predict_proba(self, X: MatrixLike | EncodedData | Dataset) -> Array:
         """The probability of each class, or of each label, (n_samples, n_classes), for loss="log"."""
         scores = self._scores(self._check_new(X))
         if getattr(self, "multilabel_", False):
@@ -288,19 +298,19 @@ class AdditiveSVC(OneAgainstRest[Matrix | EncodedData], AdditiveBase):
         return class_probabilities(scores, "softmax" if self.solver_ == "joint" else "each")
 
     @probabilities_of_log_loss
-    def predict_log_proba(self, X: MatrixLike | EncodedData) -> Array:
+    def predict_log_proba(self, X: MatrixLike | EncodedData | Dataset) -> Array:
         """The logarithm of `predict_proba`."""
         with np.errstate(divide="ignore"):
             return np.log(self.predict_proba(X))
 
-    def _labelled(self, X: MatrixLike | EncodedData, y: ArrayLike, sample_weight: ArrayLike | None) -> AnyLabelled:
+    def _training_data(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> AnyLabelled:
         rules = self._table_rules()
         make = multilabelled if is_indicator(y) else labelled_table
         data: AnyLabelled = make(self, X, y, sample_weight, self.class_weight, rules)
         check_multi_class(self, data)
         return data
 
-    def predict(self, X: MatrixLike | EncodedData) -> Labels:
+    def predict(self, X: MatrixLike | EncodedData | Dataset) -> Labels:
         """The class of the highest score; after a fit to an indicator matrix, the matrix of positive scores."""
         if getattr(self, "multilabel_", False):
             return (self.decision_function(X) > 0.0).astype(np.int64)

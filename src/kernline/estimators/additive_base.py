@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import replace
 from numbers import Integral, Real
-from typing import ClassVar, Literal, Self, cast
+from typing import Any, ClassVar, Literal, Self, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,18 +16,20 @@ from sklearn.utils.validation import check_is_fitted
 
 from .. import kernels, losses, tables, validation
 from ..array_types import Array, Matrix, MatrixLike
+from ..caching import cached_property
 from ..class_signs import costs
 from ..encoding import SCALES, EncodedData, Scale, TermSpec
+from ..mapped.dataset import Dataset
 from ..pair_functions import PairFunction
 from ..randomness import RandomState, random_of, seed_from
 from ..shapes import ShapeFunctions, TrainingFacts
 from ..sklearn_compat import Constraints, Interval, Options, StrOptions, Tags
-from ..solvers import DualCD
+from ..solvers import Blockwise, DualCD
 from ..table_input import TableRules
 from ..threads import thread_count
 from ..training import AdditiveRows, AdditiveSettings, Intercept, encode
 from .choices import JOINT_LOSSES, Asked, Choice, choose
-from .importances import importances, importances_of_counts, training_facts
+from .importances import LaterFacts, importances, importances_of_counts, later_facts, training_facts
 from .joint_fit import Interactions, JointSettings, checked_interactions, is_none, solve_results
 from .joint_fit import fit as fit_jointly
 from .labelled import ALL_CLASSES
@@ -41,11 +44,13 @@ ALL_PROBLEMS = "all together"
 Categorical = Literal["auto"] | ArrayLike | None
 
 
-class AdditiveBase(Solved[Matrix | EncodedData]):
+class AdditiveBase(Solved[Matrix | EncodedData | Dataset]):
     """An estimator whose model is a sum of one curve per feature; AdditiveSVC describes the parameters.
 
     A derived class checks X and y, and calls `_fit_to`.
     """
+
+    shapes_: ShapeFunctions
 
     _parameter_constraints: ClassVar[Constraints] = {
         "kernel": [StrOptions({"auto", *kernels.BY_NAME}), kernels.AdditiveKernel],
@@ -108,8 +113,11 @@ class AdditiveBase(Solved[Matrix | EncodedData]):
 
     def _fit_to(self, data: AnyTrainingData, C: float | str) -> None:
         """Choose what is left to choose, solve all problems, and keep their curves."""
-        seed, n_threads = seed_from(random_of(self.random_state)), thread_count(self.n_jobs)
+        seed, n_threads = self._seed, thread_count(self.n_jobs)
         choice = self._choice(data, C)
+        if isinstance(data.X, Dataset):
+            self._fit_to_parts(data, choice, seed)
+            return
         rows = self._rows(data, choice, seed)
         self._keep_choice(choice)
         warm = self._warm_start(data, choice)
@@ -120,9 +128,55 @@ class AdditiveBase(Solved[Matrix | EncodedData]):
         progress = FitProgress(self, self._names(data), self.max_iter, int(self.verbose))
         results = self._solve(rows, data, cost, self._solver(seed), n_threads, progress, warm=warm)
         progress.end(self.tol)
-        self._keep(results, rows)
+        self._keep(results, rows, may_wait=True)
         if warm is not None:
             self._starts = warm.starts
+
+    @property
+    def _seed(self) -> int:
+        return seed_from(random_of(self.random_state))
+
+    @abstractmethod
+    def _training_data(
+        self, X: MatrixLike | EncodedData | Dataset, y: Any, weight: ArrayLike | None
+    ) -> AnyTrainingData:
+        """What the arguments of `fit` are, checked."""
+
+    @abstractmethod
+    def _keep_targets(self, data: Any) -> None:
+        """Keep what the fitted model has of y."""
+
+    def _fit_to_parts(self, data: AnyTrainingData, choice: Choice, seed: int) -> None:
+        """Solve all problems on rows that are read part by part, and keep their curves."""
+        from .parts_fit import PartsFit
+
+        self._check_parts(data)
+        fit = PartsFit(data, self._settings(data, choice, seed))
+        progress = FitProgress(self, self._names(data), self.max_iter, int(self.verbose))
+        solver = Blockwise(self.tol, self.max_iter, seed, thread_count(self.n_jobs))
+        results = fit.solve(choice.C if choice.C is not None else 1.0, solver, progress)
+        progress.end(self.tol)
+        self._keep_choice(choice)
+        self._warm_start(data, choice)
+        self._keep(data.in_units(results), fit.rows)
+        shapes: ShapeFunctions = self.shapes_
+        if shapes.training is not None:
+            self.shapes_ = shapes.with_history(replace(shapes.training, n_rows=data.X.shape[0]))
+
+    def _check_parts(self, data: AnyTrainingData) -> None:
+        """Refuse what needs all rows in memory."""
+        asked = {
+            "multi_class='crammer-singer'": self._is_joint(data),
+            "solver='newton'": self.solver == "newton",
+            f"interactions={self._interactions()!r:.50}": not is_none(self._interactions()),
+            "warm_start=True": getattr(self, "warm_start", False),
+        }
+        refused = [name for name, is_asked in asked.items() if is_asked]
+        if refused:
+            raise ValueError(
+                f"{refused[0]} needs all codes in memory, and the Dataset is read part by part. Pass dataset.rows and "
+                "dataset.y to fit, or leave the parameter at its default."
+            )
 
     def _is_joint(self, data: AnyTrainingData) -> bool:
         """Whether all classes are fitted as Crammer and Singer's one problem."""
@@ -187,6 +241,8 @@ class AdditiveBase(Solved[Matrix | EncodedData]):
         self.kernel_, self.scale_, self.loss_ = choice.kernel, choice.scale, choice.loss
         self.C_ = choice.C
         self._reason = choice.reason
+        if choice.doubt is not None:
+            warnings.warn(choice.doubt, UserWarning, stacklevel=2)
 
     @property
     @abstractmethod
@@ -200,7 +256,7 @@ class AdditiveBase(Solved[Matrix | EncodedData]):
         """Whether the tables and the solver leave it to the solver of smooth losses; the loss decides then."""
         has_hats = self.approximation == "hats" or isinstance(self.approximation, tables.Hats)
         has_primal = has_hats or self._kernels()[0] == "linear"
-        return has_primal and self.solver == "auto"
+        return has_primal and self.solver == "auto" and not isinstance(data.X, Dataset)
 
     def _is_smooth(self, choice: Choice, data: AnyTrainingData) -> bool:
         """Whether all problems are solved together."""
@@ -268,7 +324,10 @@ class AdditiveBase(Solved[Matrix | EncodedData]):
 
     def _rows(self, data: AnyTrainingData, choice: Choice, seed: int) -> AdditiveRows:
         """The rows, encoded."""
-        rows = encode(data.X, self._settings(data, choice, seed), data.weight, validation.Names.of(self))
+        assert not isinstance(data.X, Dataset)
+        settings = self._settings(data, choice, seed)
+        known = None if isinstance(data.X, EncodedData) else data.column_range(settings.n_threads)
+        rows = encode(data.X, settings, data.weight, validation.Names.of(self), known)
         if (self.scale, self.kernel) != ("auto", "auto"):
             return rows
         # Whoever did not ask for raw values should not be refused a negative one later: it counts as zero.
@@ -277,7 +336,7 @@ class AdditiveBase(Solved[Matrix | EncodedData]):
     def _settings(self, data: AnyTrainingData, choice: Choice, seed: int) -> AdditiveSettings:
         return AdditiveSettings(
             kernel=kernels.get(choice.kernel, self.p),
-            approximation=self.approximation,
+            approximation=choice.method(self.approximation),
             scale=choice.scale,
             gamma=self.gamma,
             loss=losses.get(choice.loss),
@@ -299,16 +358,39 @@ class AdditiveBase(Solved[Matrix | EncodedData]):
         pairs: tuple[PairFunction, ...] = (),
         pair_places: tuple[Array, ...] = (),
         former: TrainingFacts | None = None,
+        *,
+        may_wait: bool = False,
     ) -> None:
-        """Keep the curves of the solutions; `former` are facts of rows that they have seen before these."""
+        """Keep the curves of the solutions; `former` are facts of rows that they have seen before these.
+
+        Facts that may wait are computed when they are asked for, from a sample of the rows.
+        """
         self.gamma_ = rows.gamma
         self._keep_results(results)
         weights = results[0].curves if len(results) == 1 else np.concatenate([result.curves for result in results])
         names = getattr(self, "feature_names_in_", None)
         shapes = ShapeFunctions(rows.encoder, rows.pair.read, weights, self.intercept_, names, pairs)
+        later = later_facts(shapes, rows) if may_wait else None
+        if later is not None:
+            self.shapes_ = shapes.with_history(later)
+            self.__dict__.pop("feature_importances_", None)  # those of a former fit
+            return
         facts, spread = training_facts(shapes, rows, pair_places, former)
         self.shapes_ = shapes.with_history(facts)
         self.feature_importances_ = importances(shapes, spread)
+
+    @cached_property
+    def feature_importances_(self) -> Array:
+        """One number per feature, in all 1; computed here if the facts of the training rows had to wait."""
+        facts = self.shapes_.training if hasattr(self, "shapes_") else None
+        if not isinstance(facts, LaterFacts):
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute 'feature_importances_'")
+        return importances(self.shapes_, facts.spread)
+
+    def __getstate__(self) -> dict[str, Any]:
+        hasattr(self, "feature_importances_")  # computed now if not yet
+        state: dict[str, Any] = super().__getstate__()
+        return state
 
     def with_shapes(self, shapes: ShapeFunctions) -> Self:
         """Return a copy of the fitted estimator with these functions, such as ``shapes_.edit(...)`` returns.
@@ -339,13 +421,15 @@ class AdditiveBase(Solved[Matrix | EncodedData]):
         """How a table becomes numbers and terms."""
         return TableRules(self.categorical, self.missing, tuple(self._terms()))
 
-    def _check_new(self, X: MatrixLike | EncodedData) -> Matrix | EncodedData:
+    def _check_new(self, X: MatrixLike | EncodedData | Dataset) -> Matrix | EncodedData | Dataset:
         check_is_fitted(self)
-        if isinstance(X, EncodedData):
+        if isinstance(X, EncodedData | Dataset):
             return validation.check_new_encoded(X, self.shapes_.encoder)
         return validation.check_new_data(self, X, self.shapes_.encoder)
 
-    def _scores(self, X: Matrix | EncodedData) -> Array:
+    def _scores(self, X: Matrix | EncodedData | Dataset) -> Array:
+        if isinstance(X, Dataset):
+            return np.concatenate([self._scores(part) for part in X.read_ahead(X.parts, lambda _, part: part)])
         return self.shapes_.decision(X, thread_count(self.n_jobs))
 
     def _html_repr(self) -> str:

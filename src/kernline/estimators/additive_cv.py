@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from numpy.typing import ArrayLike
 
@@ -11,11 +11,12 @@ from .. import tables
 from ..array_types import MatrixLike
 from ..class_signs import ClassWeight
 from ..encoding import EncodedData, Scale
+from ..mapped.dataset import Dataset
 from ..randomness import RandomState
 from ..sklearn_compat import Constraints, Tags, fit_context
 from .additive import AdditiveSVC
 from .additive_base import AdditiveBase, Categorical, Kernel
-from .additive_search import AdditiveSearch
+from .additive_search import AdditiveSearch, in_memory
 from .cross_validation import Scorer
 from .fitting import in_one_step
 from .multilabel import is_indicator
@@ -141,7 +142,9 @@ class AdditiveSVCCV(AdditiveSearch, AdditiveSVC):
     @fit_context(prefer_skip_nested_validation=True)
     @in_one_step
     @runs_callbacks
-    def fit(self, X: MatrixLike | EncodedData, y: ArrayLike, sample_weight: ArrayLike | None = None) -> AdditiveSVCCV:
+    def fit(
+        self, X: MatrixLike | EncodedData | Dataset, y: Any = None, sample_weight: ArrayLike | None = None
+    ) -> AdditiveSVCCV:
         """Choose C and kernel, and fit to X and labels y, as AdditiveSVC does; `sample_weight` is a factor of C."""
         grid = self._grid()
         if is_indicator(y):
@@ -149,7 +152,8 @@ class AdditiveSVCCV(AdditiveSearch, AdditiveSVC):
                 f"{type(self).__name__} takes one label a row; y has several columns. For several labels, search for C "
                 'with sklearn.model_selection.GridSearchCV(AdditiveSVC(), {"C": [...]}).'
             )
-        data = self._labelled(X, y, sample_weight)
+        X, y, sample_weight = in_memory(X, y, sample_weight)
+        data = self._training_data(X, y, sample_weight)
         self._choose(grid, data, y, sample_weight)
         self.classes_ = data.classes
         self.shapes_ = self.shapes_.with_classes(self.classes_)

@@ -9,13 +9,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from numbers import Integral
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from .. import kernels, validation
 from ..array_types import Array
+from ..mapped.dataset import Dataset
 from ..randomness import random_of, seed_from
 from ..sklearn_compat import Constraints, Interval
 from ..threads import thread_count
@@ -108,3 +109,11 @@ class AdditiveSearch(AdditiveBase):
         if not choices:
             raise ValueError("kernel: the list is empty. Pass a kernel, or a list of those to choose from.")
         return choices
+
+
+def in_memory(X: Any, y: Any, sample_weight: ArrayLike | None) -> tuple[Any, Any, ArrayLike | None]:
+    """The arguments of `fit`, with all codes of a Dataset in memory: folds take their rows from everywhere."""
+    if not isinstance(X, Dataset):
+        return X, y, sample_weight
+    X.hold()
+    return X, X.y if y is None else y, X.sample_weight if sample_weight is None else sample_weight

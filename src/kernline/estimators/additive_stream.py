@@ -21,7 +21,7 @@ from ..solvers import SolveResult
 from ..solvers.online import move, share_of_average
 from ..threads import run_tasks, thread_count
 from ..training import AdditiveRows, Intercept, encode, with_ranges
-from .choices import JOINT_LOSSES, Choice
+from .choices import JOINT_LOSSES, Choice, knots_of
 from .joint_fit import JointSettings, fit, solve_results
 from .labelled import Labelled
 from .progress import FitProgress
@@ -137,7 +137,7 @@ def _choice(model: AdditiveSVC, data: Labelled[Matrix], *, first: bool) -> Choic
     # A model of a file of an earlier version has no such attributes, and no "auto".
     names = ("kernel", "scale", "loss", "C")
     kernel, scale, loss, C = (getattr(model, f"{name}_", getattr(model, name)) for name in names)
-    return Choice(kernel, scale, loss, C, "as before")
+    return Choice(kernel, scale, loss, C, "as before", knots_of(model.shapes_.encoder))
 
 
 def _check_same_way(model: AdditiveSVC, n_problems: int, *, together: bool) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from numpy.typing import ArrayLike
 from sklearn.base import RegressorMixin
@@ -11,6 +11,7 @@ from sklearn.base import RegressorMixin
 from .. import kernels, losses, tables
 from ..array_types import Array, Matrix, MatrixLike
 from ..encoding import EncodedData, Scale
+from ..mapped.dataset import Dataset
 from ..randomness import RandomState
 from ..sklearn_compat import Constraints, Interval, StrOptions, Tags, fit_context
 from .additive_base import AdditiveBase, Categorical
@@ -129,29 +130,31 @@ class AdditiveSVR(RegressorMixin, AdditiveBase):
     @fit_context(prefer_skip_nested_validation=True)
     @in_one_step
     @runs_callbacks
-    def fit(self, X: MatrixLike | EncodedData, y: ArrayLike, sample_weight: ArrayLike | None = None) -> AdditiveSVR:
+    def fit(
+        self, X: MatrixLike | EncodedData | Dataset, y: Any = None, sample_weight: ArrayLike | None = None
+    ) -> AdditiveSVR:
         """Fit to X, (n_samples, n_features), and numbers y, (n_samples,) or (n_samples, n_outputs).
 
         `sample_weight` is a factor of C. X is an array, a sparse matrix, a table with text and missing values, or what
-        ``io.read(encoder=)`` returns, as for AdditiveSVC.
+        ``io.read(encoder=)`` returns, or a `Dataset`, which has its own y, as for AdditiveSVC.
         """
-        data = self._measured(X, y, sample_weight)
+        data = self._training_data(X, y, sample_weight)
         self._fit_to(data, self.C)
-        self._keep_units(data)
+        self._keep_targets(data)
         return self
 
-    def _measured(self, X: MatrixLike | EncodedData, y: ArrayLike, sample_weight: ArrayLike | None) -> AnyMeasured:
+    def _training_data(self, X: Any, y: Any, sample_weight: ArrayLike | None) -> AnyMeasured:
         goal = Goal(losses.get(self.loss), self.epsilon, self.fit_intercept and self.intercept_scaling is None)
         return measured_table(self, X, y, sample_weight, self._table_rules(), goal)
 
-    def _keep_units(self, data: AnyMeasured) -> None:
+    def _keep_targets(self, data: AnyMeasured) -> None:
         self.epsilon_, self.target_unit_ = data.epsilons, data.units
 
-    def predict(self, X: MatrixLike | EncodedData) -> Array:
+    def predict(self, X: MatrixLike | EncodedData | Dataset) -> Array:
         """f(x): one number per row, or (n_samples, n_outputs) if y had several columns."""
         return one_column_flat(self._scores(self._check_new(X)))
 
-    def _scores(self, X: Matrix | EncodedData) -> Array:
+    def _scores(self, X: Matrix | EncodedData | Dataset) -> Array:
         values = super()._scores(X)
         if (self.target_unit_ != 1.0).any():
             values *= self.target_unit_

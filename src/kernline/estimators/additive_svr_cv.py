@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from numpy.typing import ArrayLike
 
 from .. import tables
 from ..array_types import MatrixLike
 from ..encoding import EncodedData, Scale
+from ..mapped.dataset import Dataset
 from ..randomness import RandomState
 from ..sklearn_compat import Constraints, fit_context
 from .additive_base import AdditiveBase, Categorical, Kernel
-from .additive_search import AdditiveSearch
+from .additive_search import AdditiveSearch, in_memory
 from .additive_svr import AdditiveSVR
 from .cross_validation import Scorer
 from .fitting import in_one_step
@@ -41,8 +42,8 @@ class AdditiveSVRCV(AdditiveSearch, AdditiveSVR):
         None is R², weighted by `sample_weight` and averaged over outputs. A name is one of scikit-learn's scorers, such
         as "neg_root_mean_squared_error", given the weights too; a callable is called as scoring(model, X, y) for the
         held-out rows, and may ask the model for `predict` of all of these.
-    epsilon, gamma, p, loss, scale, fit_intercept, intercept_scaling, tol, max_iter, solver, categorical,
-        missing : as for AdditiveSVR
+    epsilon, gamma, p, loss, scale, fit_intercept, intercept_scaling, tol, max_iter, solver : as for AdditiveSVR
+    categorical, missing : as for AdditiveSVR
     n_jobs : int or None, default=None
         Threads, for folds and outputs. The result does not depend on it.
     random_state, verbose : as for AdditiveSVC. verbose=1 logs a line for each fold, output and C.
@@ -124,10 +125,13 @@ class AdditiveSVRCV(AdditiveSearch, AdditiveSVR):
     @fit_context(prefer_skip_nested_validation=True)
     @in_one_step
     @runs_callbacks
-    def fit(self, X: MatrixLike | EncodedData, y: ArrayLike, sample_weight: ArrayLike | None = None) -> AdditiveSVRCV:
+    def fit(
+        self, X: MatrixLike | EncodedData | Dataset, y: Any = None, sample_weight: ArrayLike | None = None
+    ) -> AdditiveSVRCV:
         """Choose C and kernel, and fit to X and numbers y, as AdditiveSVR does; `sample_weight` is a factor of C."""
         grid = self._grid()
-        data = self._measured(X, y, sample_weight)
+        X, y, sample_weight = in_memory(X, y, sample_weight)
+        data = self._training_data(X, y, sample_weight)
         self._choose(grid, data, y, sample_weight)
-        self._keep_units(data)
+        self._keep_targets(data)
         return self

@@ -64,7 +64,8 @@ class BudgetedSVC(OneAgainstRest[Matrix]):
     fit_intercept : bool, default=True
         Adds a constant 1 to the kernel, so that the intercept is penalised like the rest.
     average : bool, default=True
-        Use the average of the last iterates instead of the last one.
+        Use the average of the last iterates instead of the last one; in `fit`, unless it got more rows of the last pass
+        wrong before their step.
     tol : float, default=0.001
         Stop when three passes in a row have not lowered the mean loss by this share; 0 makes all passes.
     class_weight : dict, "balanced" or None, default=None

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
-from .. import kernels
-from ..array_types import is_sparse
-from ..encoding import ColumnRange, EncodedData, Scale, TermSpec
+from .. import kernels, tables
+from ..array_types import Matrix, is_sparse
+from ..encoding import ColumnRange, EncodedData, Encoder, Scale, TermSpec
 from ..encoding.terms import replaced_columns
-from ..encoding.units import Units, units_of
+from ..encoding.units import Units, some_rows, units_of
+from ..mapped.dataset import Dataset
 from ..memory import COLUMN_BYTES, check_width
+from ..tables.knots import Knots
 from .training_data import AnyTrainingData
 
 Kernel = str | kernels.AdditiveKernel
@@ -24,24 +27,39 @@ JOINT_LOSSES = ("log", "squared_error")
 MOST_COLUMNS, _MOST_CELLS = 200, 20_000_000
 # Fewer columns than this are not taken to be of one unit, even if they look so.
 _LEAST_COLUMNS = 8
+# Knots of ranks weighed by evidence: more than hats have by default, where every knot of a column has so many rows, and
+# a sample of rows shows that a column has more values than hats have knots.
+_MORE_KNOTS, _ROWS_A_KNOT = (32, 64), 25
+_FEW_VALUES, _SAMPLE = 16, 2000
 # C where no evidence is to be had. Ranks are smoother than raw values, whose columns may differ by much.
 _C_OF_RANKS, _C_OF_VALUES, _C_OF_LOG = 10.0, 1.0, 30.0
 
 
 @dataclass(frozen=True)
 class Choice:
-    """The parameters of a fit with nothing left to choose. C is None if the evidence decides."""
+    """The parameters of a fit with nothing left to choose. C is None if the evidence decides.
+
+    `knots` are those of the hats, None for as many as these have by default; `doubt` is what the user should know.
+    """
 
     kernel: Kernel
     scale: Scale
     loss: str
     C: float | None
     reason: str
+    knots: int | None = None
+    doubt: str | None = None
 
     @property
     def kernel_name(self) -> str:
         """The kernel's name."""
         return self.kernel if isinstance(self.kernel, str) else self.kernel.name
+
+    def method(self, approximation: str | tables.Approximation) -> str | tables.Approximation:
+        """The approximation that was asked for, with these knots if it is "hats"."""
+        if approximation != "hats" or self.knots is None:
+            return approximation
+        return tables.Hats(self.knots, tables.EVEN)
 
     @property
     def line(self) -> str:
@@ -63,9 +81,30 @@ class Asked:
     losses: tuple[str, str]  # what "auto" is for a table, and for other data
 
 
+class Facts(NamedTuple):
+    """Whether the columns are of one unit, whether X is a table, and whether it has negative values."""
+
+    units: Units
+    is_table: bool
+    has_negative: bool
+
+
 def choose(asked: Asked, data: AnyTrainingData, terms: tuple[TermSpec, ...], n_threads: int) -> Choice:
-    """Replace every "auto"."""
-    units, is_table, has_negative = _facts(data, terms, n_threads)
+    """Replace every "auto"; kernel and scale by those of the Dataset, if the rows are from one."""
+    if data.encoded_for is not None:
+        kernel, scale = data.encoded_for
+        asked = replace(
+            asked,
+            kernel=kernel if asked.kernel == "auto" else asked.kernel,
+            scale=scale if asked.scale == "auto" else asked.scale,
+        )
+    choice = choose_by(asked, _facts(data, terms, n_threads))
+    return replace(choice, knots=_chosen_knots(choice, data, terms))
+
+
+def choose_by(asked: Asked, facts: Facts) -> Choice:
+    """Replace every "auto", for data of which these facts are known."""
+    units, is_table, has_negative = facts
     names_kernel = asked.kernel != "auto"
     scale: Scale = asked.scale if asked.scale != "auto" else _scale(asked, units, has_negative)  # type: ignore[assignment]
     kernel = asked.kernel
@@ -82,27 +121,71 @@ def choose(asked: Asked, data: AnyTrainingData, terms: tuple[TermSpec, ...], n_t
         C = _C_OF_LOG
     else:
         C = _C_OF_RANKS if scale == "rank" else _C_OF_VALUES
-    return Choice(kernel, scale, loss, C, units.reason)
+    doubt = None
+    if names_kernel and asked.scale == "auto" and scale == "max" and units.differ and is_table:
+        doubt = (
+            f"A kernel that is named takes raw values, and {units.reason}: the columns of large numbers decide. "
+            "Pass scale='rank', or leave the kernel to be chosen."
+        )
+    return Choice(kernel, scale, loss, C, units.reason, doubt=doubt)
 
 
-def _facts(data: AnyTrainingData, terms: tuple[TermSpec, ...], n_threads: int) -> tuple[Units, bool, bool]:
-    """Whether the columns are of one unit, whether X is a table, and whether it has negative values."""
-    X = data.X
-    if isinstance(X, EncodedData):
-        is_rank = X.encoder is not None and X.encoder.numbers == "rank"
-        return Units(not is_rank, "the rows were encoded before"), False, False
-    check_width(X, COLUMN_BYTES)
-    found = ColumnRange.of(X, n_threads)
+def _chosen_knots(choice: Choice, data: AnyTrainingData, terms: tuple[TermSpec, ...]) -> int | None:
+    """Those that rows were encoded for, or those for ranks that evidence weighs; None for those of hats by default."""
+    if choice.scale != "rank":
+        return None
+    if isinstance(data.X, EncodedData | Dataset):
+        return knots_of(data.X.encoder)
+    return knots_of_ranks(data.X, data.X.shape[0], terms) if choice.C is None else None
+
+
+def knots_of(encoder: Encoder | None) -> int | None:
+    """Which of these numbers of knots ranks were encoded for; None if none of them."""
+    if encoder is None or encoder.numbers != "rank" or encoder.grid is None:
+        return None
+    for count in _MORE_KNOTS:
+        if np.array_equal(Knots.spaced(count, tables.EVEN).grid().values, encoder.grid.values):
+            return count
+    return None
+
+
+def knots_of_ranks(X: Matrix, n_rows: int, terms: tuple[TermSpec, ...]) -> int | None:
+    """The knots whose heights `n_rows` like those of dense X can tell; None for those of hats by default."""
     numbers = np.delete(np.arange(X.shape[1]), replaced_columns(terms))
+    enough = [count for count in _MORE_KNOTS if numbers.size * count * _ROWS_A_KNOT <= n_rows]
+    if is_sparse(X) or not enough:
+        return None
+    rows = X[:: max(1, X.shape[0] // _SAMPLE)]
+    columns = (rows[:, j] for j in numbers)
+    has_many = any(np.unique(column[~np.isnan(column)]).size > _FEW_VALUES for column in columns)
+    return max(enough) if has_many else None
+
+
+def _facts(data: AnyTrainingData, terms: tuple[TermSpec, ...], n_threads: int) -> Facts:
+    X = data.X
+    if isinstance(X, EncodedData | Dataset):
+        is_rank = X.encoder is not None and X.encoder.numbers == "rank"
+        return Facts(Units(not is_rank, "the rows were encoded before"), False, False)
+    check_width(X, COLUMN_BYTES)
+    return facts_of(data.column_range(n_threads), X.shape, terms, X, sparse=is_sparse(X))
+
+
+def facts_of(
+    found: ColumnRange, shape: tuple[int, int], terms: tuple[TermSpec, ...], rows: Matrix | None, *, sparse: bool
+) -> Facts:
+    """The facts of data of this shape, whose columns have this range; `rows` are some or all of its rows, if known."""
+    numbers = np.delete(np.arange(shape[1]), replaced_columns(terms))
     found = replace(
         found, minimum=found.minimum[numbers], maximum=found.maximum[numbers], n_nonzero=found.n_nonzero[numbers]
     )
-    units = units_of(found, X.shape[0], sparse=is_sparse(X))
-    if units.is_one and not is_sparse(X) and numbers.size < _LEAST_COLUMNS:
-        units = Units(False, f"{numbers.size} columns of numbers are too few to tell whether they have one unit")
-    is_mixed = not units.is_one and X.shape[0] * X.shape[1] <= _MOST_CELLS
-    is_table = not is_sparse(X) and (X.shape[1] <= MOST_COLUMNS or is_mixed or bool(terms))
-    return units, is_table, bool(found.minimum.min(initial=0.0) < 0.0)
+    some = None if rows is None or is_sparse(rows) else some_rows(rows)[:, numbers]
+    units = units_of(found, shape[0], sparse=sparse, rows=some)
+    if units.is_one and not sparse and numbers.size < _LEAST_COLUMNS:
+        few = "one column of numbers is" if numbers.size == 1 else f"{numbers.size or 'no'} columns of numbers are"
+        units = Units(False, f"{few} too few to show a common unit")
+    is_mixed = not units.is_one and shape[0] * shape[1] <= _MOST_CELLS
+    is_table = not sparse and (shape[1] <= MOST_COLUMNS or is_mixed or bool(terms))
+    return Facts(units, is_table, bool(found.minimum.min(initial=0.0) < 0.0))
 
 
 def _scale(asked: Asked, units: Units, has_negative: bool) -> Scale:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 from numbers import Integral
 from typing import TypeAlias
 
@@ -20,11 +21,12 @@ from ..array_types import Array, Floats, Labels
 from ..memory import check_memory
 from ..sklearn_compat import StrOptions
 from ..solvers import DualCD
+from ..solvers.problem import Outcome
 from ..threads import run_tasks
 from .held_out import HeldOutClassifier, HeldOutRegressor
 from .paths import Fold, Path, Rows
 from .probabilities import FromScores
-from .progress import FitProgress, logger
+from .progress import FitProgress, ProblemProgress, logger
 from .starts import Start
 from .training_data import AnyTrainingData
 
@@ -33,6 +35,9 @@ from .training_data import AnyTrainingData
 _LOWEST_C, _HIGHEST_C = 1e-2, 1e2
 # Folds are solved to a gap this many times looser, up to the loosest: enough to rank the C.
 _LOOSER, _LOOSEST = 3.0, 0.03
+# A large C is solved to a still looser gap first (paths.py), and to the one above only if its scores are not below the
+# best by this many standard errors.
+_FAR = 4.0
 # So many C in a row must score below the best before larger ones are left out.
 _FALLS = 3
 
@@ -73,24 +78,44 @@ def follow(path: Path, scoring: Scoring, solver: DualCD, n_threads: int, progres
     starts: list[Start | None] = [None] * n_tasks
     scores = np.full((path.Cs.size, len(path.folds)), np.nan)
     by_evidence = path.Cs.size - 1 if np.isnan(path.Cs[-1]) else path.Cs.size
-    fallen = False
+    fallen = is_far = False
     for c in range(path.Cs.size):
         if fallen and c != by_evidence:
             continue
         values = [np.empty((fold.test.size, path.data.n_problems), dtype=np.float32) for fold in path.folds]
+        watches = [progress.problem(first + task * path.Cs.size + c) for task in range(n_tasks)]
+        outcomes: list[Outcome | None] = [None] * n_tasks
 
-        def solve(task: int, c: int = c, values: list[Floats] = values) -> None:
+        def solve(
+            task: int,
+            tol: float,
+            c: int = c,
+            values: list[Floats] = values,
+            watches: list[ProblemProgress] = watches,
+            outcomes: list[Outcome | None] = outcomes,
+        ) -> None:
             fold, number = divmod(task, path.n_problems)
-            watch = progress.problem(first + task * path.Cs.size + c)
-            at_seed = replace(solver, seed=solver.seed + task)
-            result, starts[task] = path.solve(fold, number, c, at_seed, starts[task], watch, interrupted)
-            watch.end(result)
+            at_seed = replace(solver, seed=solver.seed + task, tol=tol)
+            result, starts[task] = path.solve(fold, number, c, at_seed, starts[task], watches[task], interrupted)
             values[fold][:, path.scores_of(number)] = path.values(fold, result)
+            outcomes[task] = result.outcome
 
-        run_tasks(solve, n_tasks, n_threads, interrupted)
-        scores[c] = [
-            scoring(fold.test, at_C, path.probabilities) for fold, at_C in zip(path.folds, values, strict=True)
-        ]
+        # With one fold no score is known to be far below; a caller's function expects every C once.
+        looser = 1.0 if len(path.folds) == 1 or callable(scoring.scoring) else path.looser(c)
+        # After a C whose scores are far below, those of a larger one are likely to be, too.
+        factors = [looser * looser] if is_far else []
+        for tol in [factor * solver.tol for factor in (*factors, looser, 1.0)] if looser > 1.0 else [solver.tol]:
+            run_tasks(partial(solve, tol=tol), n_tasks, n_threads, interrupted)
+            scores[c] = [
+                scoring(fold.test, at_C, path.probabilities) for fold, at_C in zip(path.folds, values, strict=True)
+            ]
+            # Scores that are far below the best need not be exact.
+            is_far = is_below(scores[c], _best(scores[: c + 1]), _FAR)
+            if is_far:
+                break
+        for watch, outcome in zip(watches, outcomes, strict=True):
+            if outcome is not None:
+                watch.end(outcome)
         fallen = fallen or (c < by_evidence and _has_fallen(scores[: c + 1]))
     if progress.verbose:
         _log_skipped(path.Cs[:by_evidence], scores[:by_evidence])
@@ -157,17 +182,21 @@ class Scoring:
 
 def _has_fallen(scores: Array) -> bool:
     """Whether the scores along the path have risen, from the first, and stayed below the best at the end."""
-    best = scores[scores.mean(axis=1).argmax()]
+    best = _best(scores)
     return len(scores) > _FALLS and all(is_below(row, best) for row in (scores[0], *scores[-_FALLS:]))
 
 
-def is_below(scores: Array, best: Array) -> bool:
+def _best(scores: Array) -> Array:
+    return np.asarray(scores[scores.mean(axis=1).argmax()])
+
+
+def is_below(scores: Array, best: Array, errors: float = 2.0) -> bool:
     """Whether they lie below, fold by fold, by more than chance: twice the standard error of the difference."""
     difference = best - scores
     if difference.size < 2:
         return False
     error = difference.std(ddof=1) / np.sqrt(difference.size)
-    return bool(difference.mean() > 2.0 * error)
+    return bool(difference.mean() > errors * error)
 
 
 def grid_of(Cs: int | ArrayLike) -> Array:

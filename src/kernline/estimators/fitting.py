@@ -17,6 +17,9 @@ def in_one_step(
 
     The method runs on a shallow copy of the estimator. What it has set and deleted there is taken over by replacing
     ``__dict__``, which nothing can interrupt half-way. Returns the estimator itself.
+
+    If two threads fit the same estimator, the last one to end decides: every attribute with a trailing underscore is
+    then its own, even those that have the value of the former fit.
     """
 
     @wraps(fit)
@@ -26,9 +29,17 @@ def in_one_step(
         vars(copy).update(before)
         fit(copy, *args, **kwargs)
         after = vars(copy)
-        changed = {name: value for name, value in after.items() if name not in before or before[name] is not value}
-        kept = {name: value for name, value in vars(estimator).items() if name in after or name not in before}
-        estimator.__dict__ = kept | changed
+        new = {
+            name: value
+            for name, value in after.items()
+            if name[-1] == "_" or name not in before or before[name] is not value
+        }
+        kept = {
+            name: value
+            for name, value in vars(estimator).items()
+            if name[-1] != "_" and (name in after or name not in before)
+        }
+        estimator.__dict__ = kept | new
         return estimator
 
     return fit_or_leave

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..array_types import Array, Floats, Indices
-from ..encoding.pair_axes import NO_PLACE, STEPS, PairColumn, pair_columns, place_codes
+from ..encoding.pair_axes import NO_PLACE, PairColumn
 from ..encoding.terms import TableTerm
 from ..joint_losses import JointLoss
 from ..native import weights_in
@@ -19,20 +18,16 @@ from ..solvers import SolveResult, evidence
 from ..solvers.basis import Basis
 from ..solvers.lbfgs import SmoothProblem, SmoothResult
 from ..solvers.pair_basis import PairBasis
-from ..solvers.pair_selection import best_pairs
+from ..solvers.straight_lines import lines_of_ranks
+from ..suggestions import did_you_mean
 from ..threads import one_blas_thread
 from ..training import AdditiveRows
 from ..validation import Names
 from .importances import sampled_rows
+from .pair_trial import Pairs, fit_if_better, fit_with_pairs
 from .progress import ProblemProgress
 
-# Rounds of evidence, and the weight of a pair before them: a table has more unknowns than a curve.
-_ROUNDS = 2
-_PAIR_WEIGHT = 0.3
-# How much less precise the fit is at which pairs are chosen.
-_LOOSER = 10.0
-# interactions="auto": the best pairs with so many unknowns at most, and one for so many rows; no more pairs than this.
-_MOST_UNKNOWNS, _ROWS_AN_UNKNOWN, _MOST_PAIRS = 3000, 2, 400
+_ROUNDS = 2  # of evidence
 
 # Pairs of columns of the input, how many to choose, or "auto".
 Interactions = int | str | Sequence[tuple[int, int]]
@@ -125,7 +120,9 @@ def _check_names(sides: tuple[object, ...], known: dict[str, int]) -> None:
         )
     if unknown:
         listed = ", ".join(list(known)[:20]) + (", …" if len(known) > 20 else "")
-        raise ValueError(f"interactions: there is no column {unknown[0]!r}. There are: {listed}.")
+        raise ValueError(
+            f"interactions: there is no column {unknown[0]!r}. {did_you_mean(unknown[0], known)}There are: {listed}."
+        )
 
 
 def solve_results(model: JointModel) -> list[SolveResult]:
@@ -149,10 +146,11 @@ def solve_results(model: JointModel) -> list[SolveResult]:
 
 @one_blas_thread
 def fit(rows: AdditiveRows, loss: JointLoss, settings: JointSettings, watch: ProblemProgress) -> JointModel:
-    """Fit curves, then choose pairs at that fit, and fit both together."""
+    """Fit curves, then choose pairs at that fit, and fit both together; "auto" only if that is better."""
     interrupted = threading.Event()
     levels = _level_groups(rows)
-    basis = Basis(rows.data, rows.pair, rows.scales, levels, None, settings.n_threads, interrupted)
+    lines = lines_of_ranks(rows.encoder, rows.pair) if settings.by_evidence else None
+    basis = Basis(rows.data, rows.pair, rows.scales, levels, None, settings.n_threads, interrupted, lines)
     square = 0.0 if rows.free_intercept else rows.intercept_square
     problem = SmoothProblem(basis, loss, np.ones(basis.sizes.size), settings.has_intercept, square)
     solver = evidence.Evidence(
@@ -163,24 +161,13 @@ def fit(rows: AdditiveRows, loss: JointLoss, settings: JointSettings, watch: Pro
         recost=settings.recost if settings.by_evidence else None,
         seed=settings.seed,
     )
-    columns, chosen = _candidates(rows, settings.interactions)
-    if chosen is None:
+    pairs = Pairs.of(rows, settings.interactions, settings.seed, settings.n_threads)
+    if pairs is None:
         problem, result = solver.solve(problem, watch)
         return _model(rows, problem, result, [], len(result.history))
-    problem, result = replace(solver, tol=_LOOSER * settings.tol).solve(problem, watch)
-    n_iter = len(result.history)
-    codes = place_codes(columns, rows.data)
-    steps = np.array([STEPS if one.axis.is_number else 1 for one in columns], dtype=np.uint8)
-    if isinstance(chosen, int):
-        chosen = best_pairs(codes, steps, problem.loss, result.point.F, chosen, settings.seed, settings.n_threads)
-        if isinstance(settings.interactions, str):
-            chosen = _within_budget(chosen, columns, rows.data.n_rows)
-    if not result.stopped and len(chosen):
-        pairs = _pair_basis(columns, codes, steps, chosen, rows.scales)
-        joined, start = _with_pairs(problem, result, pairs)
-        problem, result = solver.solve(joined, watch, start)
-        n_iter += len(result.history)
-    return _model(rows, problem, result, columns, n_iter)
+    how = fit_if_better if isinstance(settings.interactions, str) else fit_with_pairs
+    problem, result, n_iter = how(pairs, problem, solver, watch)
+    return _model(rows, problem, result, pairs.columns, n_iter)
 
 
 def _level_groups(rows: AdditiveRows) -> list[Indices]:
@@ -188,62 +175,6 @@ def _level_groups(rows: AdditiveRows) -> list[Indices]:
     encoder = rows.encoder
     terms = zip(encoder.terms, encoder.term_start, strict=True)
     return [start + np.arange(term.n_columns) for term, start in terms if isinstance(term, TableTerm)]
-
-
-def _candidates(
-    rows: AdditiveRows, interactions: int | str | list[tuple[int, int]]
-) -> tuple[list[PairColumn], NDArray[np.int32] | int | None]:
-    """The columns that pairs may use, and the pairs, or how many; None for none."""
-    if isinstance(interactions, int) and interactions == 0:
-        return [], None
-    columns = pair_columns(rows.encoder, rows.pair.width, rows.data)
-    possible = len(columns) * (len(columns) - 1) // 2
-    if isinstance(interactions, str):
-        return columns, min(_MOST_PAIRS, possible) or None
-    if isinstance(interactions, int):
-        return columns, min(interactions, possible) or None
-    number = {one.column: k for k, one in enumerate(columns)}
-    usable = [(number[a], number[b]) for a, b in interactions if a in number and b in number]
-    return columns, np.array(usable, dtype=np.int32).reshape(-1, 2) if usable else None
-
-
-def _within_budget(chosen: NDArray[np.int32], columns: list[PairColumn], n_rows: int) -> NDArray[np.int32]:
-    """The best of these pairs, with no more unknowns than so many rows can determine; larger ones are left out."""
-    n_unknowns = np.array([one.axis.size - one.axis.is_number for one in columns])
-    left = min(_MOST_UNKNOWNS, n_rows // _ROWS_AN_UNKNOWN)
-    kept = np.zeros(len(chosen), dtype=bool)
-    for k, size in enumerate(n_unknowns[chosen].prod(axis=1).tolist()):
-        kept[k] = size <= left
-        left -= size * kept[k]
-    return chosen[kept]
-
-
-def _pair_basis(
-    columns: list[PairColumn],
-    codes: NDArray[np.uint8],
-    steps: NDArray[np.uint8],
-    chosen: NDArray[np.int32],
-    scales: Array,
-) -> PairBasis:
-    used, axes = np.unique(chosen, return_inverse=True)
-    return PairBasis(
-        codes=np.ascontiguousarray(codes[:, used]),
-        n_points=np.array([columns[k].axis.size for k in used], dtype=np.int32),
-        steps=steps[used],
-        is_number=np.array([columns[k].axis.is_number for k in used]),
-        axes=axes.reshape(chosen.shape).astype(np.int32),
-        scale=float(scales[scales > 0.0].mean()) if (scales > 0.0).any() else 1.0,
-        columns=used.astype(np.int64),
-    )
-
-
-def _with_pairs(problem: SmoothProblem, result: SmoothResult, pairs: PairBasis) -> tuple[SmoothProblem, Array]:
-    """The problem with the pairs, and where it starts: at the fit without them."""
-    basis = replace(problem.basis, pairs=pairs)
-    weights = np.append(problem.group_weights, np.full(len(pairs.axes), _PAIR_WEIGHT))
-    tables = np.zeros((int(pairs.sizes.sum()), result.theta.shape[1]))
-    start = np.concatenate([result.theta, tables, result.point.theta[-1:]])
-    return replace(problem, basis=basis, group_weights=weights), start
 
 
 def _model(
@@ -315,8 +246,9 @@ def _column_weights(rows: AdditiveRows, problem: SmoothProblem) -> Array:
     """v of each input column; of a column that is no number, that of its term."""
     out = np.ones(rows.encoder.n_features)
     curves = problem.basis.curves
-    numbers = curves[curves < out.size]
-    out[numbers] = problem.group_weights[: numbers.size]
+    for j, weight in reversed(list(zip(curves.tolist(), problem.group_weights, strict=False))):
+        if j < out.size:
+            out[j] = weight  # a curve comes before its straight line
     terms = [term for term in rows.encoder.terms if isinstance(term, TableTerm)]
     for term, weight in zip(terms, problem.group_weights[curves.size :], strict=False):
         if term.kind == "category":

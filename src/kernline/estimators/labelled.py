@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar, Self, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
-from .. import validation
+from .. import class_checks, validation
 from ..array_types import Array, Floats, Indices, Labels, Matrix, MatrixLike
 from ..class_signs import ClassWeight, one_against_rest, row_weights
 from ..encoding import EncodedData
 from ..joint_losses import JointLoss, Separate, Softmax
 from ..losses import Logistic
+from ..mapped.dataset import Dataset
 from ..table_input import TableRules
 from .held_out import HeldOutClassifier
-from .training_data import RowsT, TrainingData
+from .training_data import RowsT, TrainingData, encoded_for
 
 LOGISTIC = Logistic()
 # The name of the one problem of all classes together.
 ALL_CLASSES = "all classes"
+_BLOCK = 1 << 20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +66,7 @@ class Labelled(TrainingData[RowsT]):
             )
 
 
-AnyLabelled: TypeAlias = Labelled[Matrix] | Labelled[EncodedData]
+AnyLabelled: TypeAlias = Labelled[Matrix] | Labelled[EncodedData] | Labelled[Dataset]
 
 
 def labelled(
@@ -76,14 +78,14 @@ def labelled(
 ) -> Labelled[Matrix]:
     """Check the arguments of `fit`."""
     rows, labels, weight = validation.check_training_data(estimator, X, y, sample_weight)
-    validation.check_classes_kept(y, labels)
+    class_checks.check_classes_kept(y, labels)
     return _with_classes(estimator, rows, labels, weight, class_weight)
 
 
 def labelled_table(
     estimator: BaseEstimator,
-    X: MatrixLike | EncodedData,
-    y: ArrayLike,
+    X: MatrixLike | EncodedData | Dataset,
+    y: Any,
     sample_weight: ArrayLike | None,
     class_weight: ClassWeight,
     rules: TableRules,
@@ -92,20 +94,66 @@ def labelled_table(
 
     It also takes rows encoded before, from ``io.read(encoder=)``.
     """
+    if isinstance(X, Dataset):
+        return _labelled_dataset(estimator, X, y, sample_weight, class_weight)
     if isinstance(X, EncodedData):
         rows, labels, weight = validation.check_encoded(estimator, X, y, sample_weight)
-        validation.check_classes_kept(y, labels)
+        class_checks.check_classes_kept(y, labels)
         return _with_classes(estimator, rows, labels, weight, class_weight)
     table = validation.check_training_table(estimator, X, y, sample_weight, rules)
-    validation.check_classes_kept(y, table.y)
+    class_checks.check_classes_kept(y, table.y)
     data = _with_classes(estimator, table.X, table.y, table.weight, class_weight)
     return replace(data, terms=table.terms, columns=table.columns)
+
+
+def _labelled_dataset(
+    estimator: BaseEstimator,
+    dataset: Dataset,
+    y: Any,
+    sample_weight: ArrayLike | None,
+    class_weight: ClassWeight,
+) -> AnyLabelled:
+    """Rows of a Dataset, in memory or not, with its own labels and weights unless others are given."""
+    weight = dataset.sample_weight if sample_weight is None else sample_weight
+    if y is not None or not dataset.is_in_parts or dataset.classes is None:
+        rows: Any = dataset if dataset.is_in_parts else dataset.rows
+        labels: Any = dataset.y if y is None else y
+        found, checked, weights = validation.check_encoded(estimator, rows, labels, weight)
+        class_checks.check_classes_kept(labels, checked)
+        if y is None and dataset.classes is not None:
+            class_checks.check_classes_kept(dataset.classes, np.unique(checked))
+        return replace(
+            _with_classes(estimator, found, checked, weights, class_weight), encoded_for=encoded_for(estimator, dataset)
+        )
+    whole, number, weights = validation.check_encoded(estimator, dataset, dataset.stored_y, weight)
+    classes = dataset.classes
+    validation.check_label_type(classes)
+    present = np.zeros(classes.size, dtype=np.bool_)
+    for begin in range(0, number.size, _BLOCK):  # an index array takes 8 bytes per row
+        present[number[begin : begin + _BLOCK]] = True
+    class_checks.check_classes_kept(classes, classes[present])
+    if np.count_nonzero(present) < 2:
+        class_checks.check_classes(estimator, classes[present])
+    names, targets = one_against_rest(classes, number)
+    is_plain = weights is None and class_weight is None
+    return Labelled(
+        X=whole,
+        y=number,
+        classes=classes,
+        number=number,
+        weight=weights,
+        # Not 8 bytes per row for ones.
+        weights=np.broadcast_to(1.0, number.shape) if is_plain else row_weights(class_weight, classes, number, weights),
+        names=names,
+        targets=targets,
+        encoded_for=encoded_for(estimator, dataset),
+    )
 
 
 def _with_classes(
     estimator: BaseEstimator, X: RowsT, y: Labels, weight: Array | None, class_weight: ClassWeight
 ) -> Labelled[RowsT]:
-    classes, number = validation.check_classes(estimator, y)
+    classes, number = class_checks.check_classes(estimator, y)
     validation.ask_about_many_classes(classes, number.size)
     weights = row_weights(class_weight, classes, number, weight)
     names, targets = one_against_rest(classes, number)

@@ -44,7 +44,7 @@ class LandmarkProblems:
     def solve_blockwise(self, cost: Array, solver: DualCD, progress: FitProgress, first: int) -> list[SolveResult]:
         """Solve them on features that are computed again in every pass, one block of rows at a time."""
         X, width, mean = self.data.X, self.landmarks.width, self._mean_norm()
-        problems = BlockProblems(
+        problems = BlockProblems.of_features(
             features=lambda rows: self.landmarks.features(X[rows], self.n_threads),
             blocks=blocks(X.shape[0], width, _BLOCK_VALUES),
             width=width,

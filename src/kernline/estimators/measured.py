@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import ClassVar, TypeAlias
+from typing import Any, ClassVar, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,13 +21,14 @@ from ..class_signs import LARGEST
 from ..encoding import EncodedData
 from ..joint_losses import JointLoss, Separate
 from ..losses import Loss, SquaredError
+from ..mapped.dataset import Dataset
 from ..pair_functions import PairFunction
 from ..solvers import Problem, SolveResult
 from ..solvers.evidence import Recost
 from ..table_input import TableRules
 from ..training import TrainingRows
 from .held_out import HeldOutRegressor
-from .training_data import RowsT, TrainingData
+from .training_data import RowsT, TrainingData, encoded_for
 
 # The least variance of errors that is believed, of a variance of 1 in y.
 _LEAST_NOISE = 1e-6
@@ -114,6 +115,10 @@ class Measured(TrainingData[RowsT]):
         """The problem of an output, for t."""
         return super().problem(number, replace(rows, loss=self.losses[number]), cost, members)
 
+    def losses_of(self, loss: Loss) -> Sequence[Loss]:
+        """The loss of each output."""
+        return self.losses
+
     def in_units(self, results: list[SolveResult]) -> list[SolveResult]:
         """Solutions in the units of the curves."""
         return [output.in_unit(result) for output, result in zip(self.outputs, results, strict=True)]
@@ -137,12 +142,13 @@ class Measured(TrainingData[RowsT]):
         """A new estimate of σ² from the errors."""
         return self._recosted
 
-    def _recosted(self, F: Array, determined: float) -> JointLoss:
-        """With c = w / 2σ², where σ² is the mean square of the errors."""
-        squares = np.square(self._t - F).mean(axis=1)
-        left = max(float(self.weights.sum()) - determined, 0.05 * float(self.weights.sum()))
-        variance = float(np.clip(self.weights @ squares / left, _LEAST_NOISE, 1.0))
-        return self.joint_loss(0.5 / variance * self.weights)
+    def _recosted(self, loss: JointLoss, F: Array, determined: float) -> float:
+        """1 / 2σ², where σ² is the mean square of the errors. The loss may be that of some of the rows."""
+        assert isinstance(loss, Separate)
+        weights = loss.cost / loss.cost.mean()
+        squares = np.square(loss.targets - F).mean(axis=1)
+        left = max(weights.size - determined, 0.05 * weights.size)
+        return 0.5 / float(np.clip(weights @ squares / left, _LEAST_NOISE, 1.0))
 
     def pairs_in_units(self, pairs: tuple[PairFunction, ...]) -> tuple[PairFunction, ...]:
         """Tables in the units of the curves."""
@@ -160,13 +166,13 @@ class Measured(TrainingData[RowsT]):
         return np.array([output.unit for output in self.outputs])
 
 
-AnyMeasured: TypeAlias = Measured[Matrix] | Measured[EncodedData]
+AnyMeasured: TypeAlias = Measured[Matrix] | Measured[EncodedData] | Measured[Dataset]
 
 
 def measured_table(
     estimator: BaseEstimator,
-    X: MatrixLike | EncodedData,
-    y: ArrayLike,
+    X: MatrixLike | EncodedData | Dataset,
+    y: Any,
     sample_weight: ArrayLike | None,
     rules: TableRules,
     goal: Goal,
@@ -175,6 +181,12 @@ def measured_table(
 
     It may also be rows encoded before, from ``io.read(encoder=)``.
     """
+    if isinstance(X, Dataset):
+        rows: Any = X if X.is_in_parts else X.rows
+        y = X.y if y is None else y
+        sample_weight = X.sample_weight if sample_weight is None else sample_weight
+        encoded = _with_outputs(*validation.check_encoded(estimator, rows, y, sample_weight, numbers=True), goal)
+        return replace(encoded, encoded_for=encoded_for(estimator, X))
     if isinstance(X, EncodedData):
         return _with_outputs(*validation.check_encoded(estimator, X, y, sample_weight, numbers=True), goal)
     table = validation.check_training_table(estimator, X, y, sample_weight, rules, numbers=True)

@@ -43,6 +43,7 @@ KERNEL_CONSTRAINTS: Constraints = {
     "coef0": [Real],
     "basis": [StrOptions(set(basis_of.METHODS)), "array-like", "sparse matrix"],
     "n_basis": [Interval(Integral, 1, None, closed="left"), None],
+    "n_candidates": [StrOptions(set(basis_of.CANDIDATES)), Interval(Integral, 1, None, closed="left")],
     "n_jobs": [Integral, None],
     "random_state": ["random_state"],
 }
@@ -65,12 +66,16 @@ class NystromSVC(OneAgainstRest[Matrix]):
         for "exp-chi2" and "laplacian" 1 over the mean distance. Kernels without a width are multiplied by it; "scale"
         makes the mean of their K(x, x) one.
     basis : {"kmeans", "l1", "leverage", "random"} or array of landmarks, default="kmeans"
-        "l1" keeps those of √n candidates, at least 1,500, that an L1-regularised SVM (of C = 1, without weights) has a
-        use for, and finds their number itself. It was up to 3 points above k-means below 100 landmarks on the data we
-        measured, level from 200 on, and takes longer.
+        "l1" keeps those of some candidates that an L1-regularised SVM (of C = 1, without weights) has a use for, and
+        finds their number itself. It was up to 3 points above k-means below 100 landmarks on the data we measured,
+        level from 200 on, and takes longer.
     n_basis : int or None, default=None
         Landmarks; more are more accurate, in time n · n_basis² + n_basis³ at most. None is 500, or what "l1" finds.
         Never more than rows; copies are left out.
+    n_candidates : int, "sqrt" or "sqrt-per-class", default=1500
+        Of "l1": rows that may become landmarks, and as many on which the SVM is trained. "sqrt" is √n, as published,
+        and "sqrt-per-class" √n times the number of classes, the other reading of the paper. At least three per landmark
+        if `n_basis` is given.
     C : float, default=10.0
         Cost of a margin violation; smaller is smoother.
     scale : {"auto", "standard"} or None, default="auto"
@@ -138,6 +143,7 @@ class NystromSVC(OneAgainstRest[Matrix]):
         *,
         basis: str | MatrixLike = "kmeans",
         n_basis: int | None = None,
+        n_candidates: int | str = basis_of.DEFAULT_CANDIDATES,
         C: float = 10.0,
         scale: str | None = "auto",
         degree: float = 3.0,
@@ -158,6 +164,7 @@ class NystromSVC(OneAgainstRest[Matrix]):
         self.gamma = gamma
         self.basis = basis
         self.n_basis = n_basis
+        self.n_candidates = n_candidates
         self.C = C
         self.scale = scale
         self.degree = degree
@@ -180,7 +187,7 @@ class NystromSVC(OneAgainstRest[Matrix]):
     def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> NystromSVC:
         """Fit to X, (n_samples, n_features) dense or sparse, and labels y; `sample_weight` is a factor of C."""
         data = labelled(self, X, y, sample_weight, self.class_weight)
-        data, settings = self._scaled(data, self._settings(self.gamma), self.gamma)
+        data, settings = self._scaled(data, self._settings(self.gamma, data), self.gamma)
         settings.check_features(data.X.shape[0], data.n_problems, n_stored=int(self.store_features))
         for name in _CHOICE:
             self.__dict__.pop(name, None)  # what `choose` found on other data
@@ -188,9 +195,10 @@ class NystromSVC(OneAgainstRest[Matrix]):
         self._train(data, settings, costs(self.C, data.weights), progress)
         return self
 
-    def _settings(self, gamma: float | str) -> LandmarkSettings:
+    def _settings(self, gamma: float | str, data: Labelled[Matrix]) -> LandmarkSettings:
         kernel = pairwise.get(self.kernel, self.degree, self.coef0)
-        return LandmarkSettings(kernel, gamma, self.basis, self.n_basis, thread_count(self.n_jobs))
+        n_candidates = basis_of.candidate_count(self.n_candidates, data.X.shape[0], data.classes.size)
+        return LandmarkSettings(kernel, gamma, self.basis, self.n_basis, thread_count(self.n_jobs), n_candidates)
 
     def _scaled(
         self, data: Labelled[Matrix], settings: LandmarkSettings, gamma: float | str
@@ -266,7 +274,7 @@ class NystromSVC(OneAgainstRest[Matrix]):
         if not (scoring is None or callable(scoring) or ScorerName().is_satisfied_by(scoring)):
             raise ValueError(f"scoring: {scoring!r} is neither the name of a scorer of scikit-learn nor callable.")
         data = labelled(self, X, y, sample_weight, self.class_weight)
-        data, settings = self._scaled(data, self._settings("scale"), "scale" if gamma is None else 1.0)
+        data, settings = self._scaled(data, self._settings("scale", data), "scale" if gamma is None else 1.0)
         settings.check_features(data.X.shape[0], data.n_problems, n_stored=2)  # the base of the kernel, too
         search = Search(data, y, sample_weight, _CS if C is None else increasing(C, "C"), cv, scoring)
         kernel = settings.kernel_on(data.X, validation.Names.of(self))

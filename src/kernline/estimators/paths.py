@@ -23,6 +23,9 @@ from .progress import ProblemProgress
 from .starts import Start
 from .training_data import AnyTrainingData
 
+# From this C K(x, x) on, a first solution has a looser tolerance, by this factor.
+_LARGE, _LOOSER = 8.0, 10.0 / 3.0
+
 Rows: TypeAlias = NDArray[np.int32]
 Solution: TypeAlias = SolveResult | JointResult
 
@@ -54,6 +57,11 @@ class Path:
         """How scores become probabilities, if the loss is such that they do."""
         return "each" if self.data.is_classification and isinstance(self.rows.loss, Logistic) else None
 
+    def looser(self, c: int) -> float:
+        """How many times looser the tolerance of a first solution is."""
+        cost = self.Cs[c] * self.data.weights.mean()
+        return _LOOSER if cost * self.rows.norms.mean() >= _LARGE else 1.0
+
     def solve(
         self,
         fold: int,
@@ -69,7 +77,9 @@ class Path:
         problem = self.data.problem(number, self.rows, self._cost(fold, c), train)
         C = self.Cs[c]
         beta, intercepts = (None, np.zeros(1)) if start is None else start.at(C)
-        result = solver.solve(problem, watch, interrupted, beta, float(intercepts[0]))
+        # A penalised intercept grows like β, and comes with it.
+        known = None if start is None or not problem.free_intercept else start.known(C)
+        result = solver.solve(problem, watch, interrupted, beta, float(intercepts[0]), known)
         return result, Start.of(problem, result, C)
 
     def _cost(self, fold: int, c: int) -> Array:
@@ -109,6 +119,10 @@ class SmoothPath(Path):
     def probabilities(self) -> FromScores | None:
         """How scores become probabilities."""
         return "softmax"
+
+    def looser(self, c: int) -> float:
+        """How many times looser the tolerance of a first solution is: not at all."""
+        return 1.0
 
     def solve(
         self,
@@ -164,6 +178,10 @@ class JointPath(Path):
     """The problems of one kernel: a fold's rows, all classes together, one of the C."""
 
     data: AnyLabelled
+
+    def looser(self, c: int) -> float:
+        """How many times looser the tolerance of a first solution is: not at all."""
+        return 1.0
 
     @property
     def n_problems(self) -> int:

@@ -93,6 +93,11 @@ class ProblemProgress:
                 self.context = fit.context.subcontext(self.label, task_id=index, max_subtasks=fit.max_epochs)
                 self.context.call_on_fit_task_begin(estimator=fit.estimator)
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether a call does nothing, so that solvers need not return after every epoch."""
+        return self.context is None and self.fit.verbose <= 1
+
     def __call__(self, report: EpochReport | PassReport) -> bool:
         """Log the epoch and run the callbacks on it."""
         if self.fit.verbose > 1:

@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator
 from ..array_types import Array, MatrixLike
 from ..sklearn_compat import CallbackSupportMixin, Tags
 from ..solvers import MOST_PARTS, DualCD, EpochReport, JointCD, JointResult, PassReport, SolveResult
+from ..solvers.epochs import OnEpoch
 from ..threads import run_tasks
 from ..training import TrainingRows
 from .progress import FitProgress
@@ -48,16 +49,31 @@ def solve_all(
 
     def solve(index: int) -> SolveResult:
         watch = progress.problem(first + index)
-        problem = data.problem(index, rows, cost)
-        start, intercept = (None, 0.0) if warm is None else warm.start(index, problem)
-        at_seed = replace(solver, seed=solver.seed + index)
-        result = at_seed.solve(problem, watch, interrupted, start, intercept)
+        result = solve_one(rows, data, cost, solver, index, watch, interrupted, warm)
         watch.end(result)
-        if warm is not None:
-            warm.keep(index, problem, result)
-        return replace(result, beta=np.empty(0))
+        return result
 
     return run_tasks(solve, data.n_problems, n_threads, interrupted)
+
+
+def solve_one(
+    rows: TrainingRows,
+    data: AnyTrainingData,
+    cost: Array,
+    solver: DualCD,
+    index: int,
+    watch: OnEpoch,
+    interrupted: threading.Event,
+    warm: WarmStart | None = None,
+) -> SolveResult:
+    """Solve the problem of this number, which has a seed of its own; without β."""
+    problem = data.problem(index, rows, cost)
+    start, intercept = (None, 0.0) if warm is None else warm.start(index, problem)
+    at_seed = replace(solver, seed=solver.seed + index)
+    result = at_seed.solve(problem, watch, interrupted, start, intercept)
+    if warm is not None:
+        warm.keep(index, problem, result)
+    return replace(result, beta=np.empty(0))
 
 
 def solve_jointly(

@@ -14,6 +14,7 @@ import numpy as np
 
 from ..array_types import Array, Floats, Indices
 from ..solvers import JointProblem, JointResult, Problem, SolveResult
+from ..solvers.problem import KnownWeights
 
 
 @dataclass(frozen=True)
@@ -24,14 +25,17 @@ class Start:
     shape: tuple[int, ...]  # of all β
     support: Indices  # places in the flat array of all β
     beta: Floats
-    highest: float  # s*
+    linear: float  # L
+    dual: float
     intercepts: Array
+    weights: Floats | None = None  # W, if it takes no more memory than β and if L is all of the loss in the dual
 
     @classmethod
     def of(cls, problem: Problem, result: SolveResult, C: float) -> Start:
         """The solution of a problem of this C."""
         linear = float(problem.targets @ result.beta - problem.loss.epsilon_or_zero * np.abs(result.beta).sum())
-        return cls._of_linear(linear, result, C)
+        kept = not problem.loss.smooth and result.weights.size <= 3 * result.beta.size
+        return cls._of_linear(linear, result, C, result.weights if kept else None)
 
     @classmethod
     def of_joint(cls, problem: JointProblem, result: JointResult, C: float) -> Start:
@@ -40,15 +44,27 @@ class Start:
         return cls._of_linear(float(own.sum(dtype=np.float64)), result, C)
 
     @classmethod
-    def _of_linear(cls, linear: float, result: SolveResult | JointResult, C: float) -> Start:
+    def _of_linear(
+        cls, linear: float, result: SolveResult | JointResult, C: float, weights: Floats | None = None
+    ) -> Start:
         beta = result.beta.ravel()
         support = np.flatnonzero(beta)
-        curvature = 2.0 * (linear - result.dual)
-        highest = linear / curvature if curvature > 0.0 else np.inf
-        return cls(C, result.beta.shape, support, beta[support].astype(np.float32), highest, result.intercepts)
+        kept = beta[support].astype(np.float32)
+        return cls(C, result.beta.shape, support, kept, linear, result.dual, result.intercepts, weights)
 
     def at(self, C: float) -> tuple[Array, Array]:
         """β and the intercepts for another C."""
         beta = np.zeros(self.shape)
-        beta.ravel()[self.support] = min(C / self.C, self.highest) * self.beta
+        beta.ravel()[self.support] = self._factor(C) * self.beta
         return beta, self.intercepts
+
+    def known(self, C: float) -> KnownWeights | None:
+        """What those β give, if it has been kept."""
+        if self.weights is None:
+            return None
+        s = self._factor(C)
+        return KnownWeights((s * self.weights).astype(np.float32), s * self.linear - s * s * (self.linear - self.dual))
+
+    def _factor(self, C: float) -> float:
+        curvature = 2.0 * (self.linear - self.dual)
+        return min(C / self.C, self.linear / curvature if curvature > 0.0 else np.inf)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
-from .. import validation
+from .. import class_checks, validation
 from ..array_types import Labels, Matrix, MatrixLike
 from ..class_signs import ClassWeight, one_against_rest, row_weights
 from ..encoding import Columns, TermSpec
@@ -57,7 +57,7 @@ def next_batch(
         encoder = estimator.shapes_.encoder
         rows, labels, weight = validation.check_more_of_table(estimator, X, y, sample_weight, encoder)
     known = _classes(estimator, classes, first=first)
-    number = validation.check_known_classes(known, labels)
+    number = class_checks.check_known_classes(known, labels)
     weights = row_weights(class_weight, known, number, weight)
     names, targets = one_against_rest(known, number)
     return Labelled(
@@ -79,7 +79,7 @@ def _classes(estimator: BaseEstimator, classes: ArrayLike | None, *, first: bool
         if first:
             raise ValueError("classes must be passed on the first call to partial_fit: all the labels there will be.")
         return estimator.classes_
-    known = validation.check_class_list(estimator, classes)
+    known = class_checks.check_class_list(estimator, classes)
     if not first and not np.array_equal(known, estimator.classes_):
         raise ValueError(f"`classes={known}` is not the same as on last call to partial_fit, {estimator.classes_}.")
     return known

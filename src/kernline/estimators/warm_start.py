@@ -14,6 +14,7 @@ import numpy as np
 from .. import losses, validation
 from ..array_types import Array, Matrix
 from ..encoding import EncodedData
+from ..mapped.dataset import Dataset
 from ..solvers import JointProblem, JointResult, Problem, SolveResult
 from ..threads import thread_count
 from .starts import Start
@@ -39,7 +40,7 @@ class WarmStart:
         n_before, starts = getattr(model, "_starts", (0, {}))
         if n_before == self.n_rows and len(starts) == len(model._names(data)):
             self.former = starts
-        elif losses.get(choice.loss).smooth:
+        elif losses.get(choice.loss).smooth and not isinstance(data.X, Dataset):
             self.values, self.intercepts = _values(model, data.X), model.intercept_
 
     def start(self, index: int, problem: Problem) -> tuple[Array | None, float]:
