@@ -357,3 +357,9 @@ def test_the_catalogue_is_consistent():
         for file in entry.files:
             assert not file.sha256 or len(file.sha256) == 64
             assert file.url == "" or file.url.endswith(file.name.split("/")[-1])
+
+
+def test_customers_without_pandas_say_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pandas", None)
+    with pytest.raises(ImportError, match="make_customers returns a data frame of pandas: pip install pandas"):
+        datasets.make_customers(10)

@@ -3,6 +3,7 @@
 Those that are there stay: they are what earlier versions wrote.
 """
 
+import dataclasses
 import json
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from sklearn.preprocessing import StandardScaler
 import kernline
 from kernline.encoding import TermSpec
 from kernline.feature_maps import AdditiveKernelMap, NystromMap
+from kernline.mapped.file import FORMAT, ChunkFile
 from kernline.model_files.tensor_file import TensorFile
 
 # One term of each kind besides numbers, which a model of the name "terms" has.
@@ -36,6 +38,9 @@ MODELS = {
     ),
     "svr-cv": kernline.AdditiveSVRCV(["chi2", "linear"], scale="max", Cs=[1.0, 10.0], cv=2, random_state=0),
     "cv": kernline.AdditiveSVCCV(["chi2", "linear"], scale="max", loss="hinge", Cs=[1.0, 10.0], cv=2, random_state=0),
+    "cv-auto": kernline.AdditiveSVCCV(cv=2, random_state=0),
+    "svr-cv-auto": kernline.AdditiveSVRCV(cv=2, random_state=0),
+    "nystrom-scaled": kernline.NystromSVC(n_basis=10, scale="standard", random_state=0),
     "nystrom": kernline.NystromSVC(n_basis=10, random_state=0),
     "nystrom-sparse": kernline.NystromSVC("exp-chi2", n_basis=10, basis="random", random_state=0),
     "budgeted": kernline.BudgetedSVC(budget=10, random_state=0),
@@ -48,6 +53,39 @@ HERE = Path(__file__).parent
 
 
 def main() -> None:
+    """Write the models and the encoded rows that are missing."""
+    write_models()
+    write_datasets()
+
+
+def write_datasets() -> None:
+    """Encode rows of every kind, in chunks of few rows, and save them with their values and codes."""
+    X, y = load_digits(return_X_y=True)
+    numbers, weight = X[:200, 18:24], np.linspace(0.5, 2.0, 200)
+    labels, text = np.array(["zero", "one", "two"])[y[:200] % 3], table(numbers)
+    sources = {
+        "dense": (kernline.Dataset(numbers, labels, weight), numbers),
+        "sparse": (kernline.Dataset(sp.csr_array(numbers), labels, kernel="chi2", scale="max"), numbers),
+        "linear": (kernline.Dataset(numbers, numbers.sum(axis=1), kernel="linear", scale="max"), numbers),
+        "table": (kernline.Dataset(text, labels, scale="rank"), text),
+    }
+    for name, (data, values) in sources.items():
+        path = HERE / f"{FORMAT[0]}.{FORMAT[1]}-{name}.kdata"
+        if not path.exists():
+            data._described = dataclasses.replace(data._described, chunk_rows=80)
+            data.save(path)
+            np.savez(path.with_name(f"{path.name}.npz"), X=values, y=data.y, **chunks_of(path))
+
+
+def chunks_of(path: Path) -> dict[str, np.ndarray]:
+    """The cells of a file as they are stored."""
+    file = ChunkFile(path)
+    cells = {f"cells{k}": file.chunk(k).cells for k in range(file.described.n_chunks)}
+    file.close()
+    return cells
+
+
+def write_models() -> None:
     """Fit small models, and save them with rows and what they say of them."""
     X, y = load_digits(return_X_y=True)
     numbers, y = X[:200, 18:24], np.array(["zero", "one", "two"])[y[:200] % 3]

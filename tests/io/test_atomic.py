@@ -10,9 +10,11 @@ from pathlib import Path
 
 import pytest
 
+from kernline.io import atomic
 from kernline.io.atomic import _copy_permissions, check_writable, open_descriptor, replacing
 
-HEADER = "import os, sys\nfrom kernline.io.atomic import replacing\n"
+# The file alone: with its package, each of the programs would import NumPy and scikit-learn.
+HEADER = f"import os, runpy, sys\nreplacing = runpy.run_path({atomic.__file__!r})['replacing']\n"
 
 
 def write(path, content):

@@ -177,6 +177,10 @@ def test_standard_input(compress):
     code = "from kernline.io import read; X, y, *_ = read('-'); print(X.shape, y.sum())"
     run = subprocess.run([sys.executable, "-c", code], input=compress(TEXT), capture_output=True, check=True)
     assert run.stdout.decode().split() == ["(40000,", "3)", "60000"]
+
+
+def test_errors_name_standard_input():
+    code = "from kernline.io import read; read('-')"
     bad = subprocess.run([sys.executable, "-c", code], input=b"1 x", capture_output=True, check=False)
     assert b"standard input:1: expected index:value, found 'x'" in bad.stderr
 

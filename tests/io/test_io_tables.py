@@ -17,11 +17,12 @@ from kernline.io import read
 MANY = "".join(f"1,{k}\n" for k in range(60))
 needs_pyarrow = pytest.mark.skipif(find_spec("pyarrow") is None, reason="needs pyarrow, of kernline[io]")
 
+QUICK_XZ = {"method": "xz", "preset": 0}
 WRITERS = {
     "data.csv": lambda frame, path: frame.to_csv(path, index=False),
     "data.CSV.gz": lambda frame, path: frame.to_csv(path, index=False, compression="gzip"),
     "data.tsv": lambda frame, path: frame.to_csv(path, index=False, sep="\t"),
-    "data.tsv.xz": lambda frame, path: frame.to_csv(path, index=False, sep="\t", compression="xz"),
+    "data.tsv.xz": lambda frame, path: frame.to_csv(path, index=False, sep="\t", compression=QUICK_XZ),
     "data.parquet": lambda frame, path: frame.to_parquet(path, engine="pyarrow"),
     "data.feather": lambda frame, path: frame.to_feather(path),
     "data.arrow": lambda frame, path: write_stream(frame, path),

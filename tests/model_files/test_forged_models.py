@@ -132,7 +132,9 @@ def test_versions(files, tmp_path):
     X = np.ones((2, 64))
     newer = of_version(f"{major}.{minor + 1}", {"colour": "red"})
     np.testing.assert_array_equal(newer.decision_function(X), of_version(f"{major}.{minor}").decision_function(X))
-    with pytest.raises(ValueError, match=r"format 4\.0.*reads 1\.x, 2\.x and 3\.x.*Update kernline"):
+    with pytest.raises(
+        ValueError, match=rf"format 4\.0.*reads 1\.x, 2\.x and 3\.x.*Update kernline to {kernline.__version__} or"
+    ):
         of_version("4.0")
     with pytest.raises(ValueError, match="in between"):
         of_version("0.9")

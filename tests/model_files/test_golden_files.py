@@ -1,5 +1,6 @@
 """Files of earlier versions, which every later version must read. Beside each file are rows and their scores."""
 
+import json
 from pathlib import Path
 
 import numpy as np
@@ -7,6 +8,7 @@ import pytest
 
 import kernline
 from kernline.model_files.stored_classes import ESTIMATORS
+from kernline.model_files.tensor_file import TensorFile
 
 GOLDEN = Path(__file__).parents[1] / "golden"
 FILES = sorted(GOLDEN.glob("*.kern"))
@@ -36,13 +38,24 @@ def test_what_was_edited_is_known():
 
 
 @pytest.mark.parametrize(
-    "path", [path for path in FILES if path.stem[:4] in ("1.3-", "2.2-", "3.1-")], ids=lambda path: path.stem
+    "path", [path for path in FILES if path.stem[:4] in ("1.4-", "2.3-", "3.2-")], ids=lambda path: path.stem
 )
 def test_files_have_facts_of_the_training_rows(path):
     shapes = getattr(kernline.load(path), "shapes_", None)
     if shapes is not None:
         assert shapes.training.n_rows == 200
         assert (shapes.importance() > 0.0).any()
+
+
+def test_files_of_0_1_are_among_them():
+    """Written by that version, with what it said of the rows: test_golden_files compares this version with it."""
+    writers = {}
+    for path in FILES:
+        with TensorFile(path) as file:
+            described = json.loads(file.metadata["kernline"])
+        writers.setdefault(described["kernline"], set()).add(described["format"])
+    assert {"1.0", "1.4", "2.3", "3.2"} <= writers["0.1.0"] | writers[kernline.__version__]
+    assert "1.0" in writers["0.1.0"]
 
 
 def test_every_estimator_has_one():

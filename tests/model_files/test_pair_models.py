@@ -71,10 +71,10 @@ def test_columns_of_text(tmp_path):
 @pytest.mark.parametrize(
     ("params", "expected"),
     [
-        ({"interactions": [(0, 1)]}, "3.1"),
-        ({}, "3.1"),
-        ({"kernel": "chi2", "scale": "minmax", "C": 1.0, "loss": "log"}, "3.1"),
-        ({"kernel": "chi2", "scale": "minmax", "C": 1.0, "loss": "hinge"}, "1.3"),
+        ({"interactions": [(0, 1)]}, "3.2"),
+        ({}, "3.2"),
+        ({"kernel": "chi2", "scale": "minmax", "C": 1.0, "loss": "log"}, "3.2"),
+        ({"kernel": "chi2", "scale": "minmax", "C": 1.0, "loss": "hinge"}, "1.4"),
     ],
     ids=["pairs", "defaults", "log loss", "as before"],
 )
@@ -87,7 +87,9 @@ def test_only_files_that_need_it_are_of_a_new_version(params, expected, tmp_path
 def test_older_readers_refuse_pairs(tmp_path, monkeypatch):
     kernline.save(classifier(), tmp_path / "model.kern")
     monkeypatch.setattr(files, "_LATEST", dict([files.FORMAT, files.FORMAT_OF_TERMS]))
-    with pytest.raises(ValueError, match=r"format 3\.1.*this one reads 1\.x and 2\.x\. Update kernline\."):
+    with pytest.raises(
+        ValueError, match=rf"format 3\.2.*reads 1\.x and 2\.x\. Update kernline to {kernline.__version__} or"
+    ):
         kernline.load(tmp_path / "model.kern")
 
 

@@ -17,7 +17,22 @@ _FASHION = "http://fashion-mnist.s3-website.eu-central-1.amazonaws.com"
 
 
 class Dataset(NamedTuple):
-    """A training part and a test part."""
+    """A training part and a test part.
+
+    Parameters
+    ----------
+    X_train, X_test : array or sparse matrix
+        The rows.
+    y_train, y_test : array
+        Their labels.
+
+    Examples
+    --------
+    >>> from kernline import datasets
+    >>> X_train, y_train, X_test, y_test = datasets.load("digits")
+    >>> len(y_train), len(y_test)
+    (1257, 540)
+    """
 
     X_train: Matrix
     y_train: Labels

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..array_types import Labels
+from ..pandas_import import pandas_for
 from .catalogue import Dataset
 
 if TYPE_CHECKING:
@@ -28,6 +29,30 @@ def make_bag_of_words(
     Words follow Zipf's law, and each class prefers some of them by a random factor. Counts are bursty, as in real text:
     a word that appears once appears again, so whether it appears is more informative than how often. On such data, chi2
     and intersection kernels are better than linear models.
+
+    Parameters
+    ----------
+    n_train, n_test : int
+        Documents of each part.
+    n_features : int, default=2000
+        Words.
+    n_classes : int, default=4
+        Classes.
+    words_a_document : int, default=60
+        Mean number of different draws per document.
+    random_state : int, default=0
+        Seed.
+
+    Returns
+    -------
+    Dataset
+        Sparse counts, and labels from 0.
+
+    Examples
+    --------
+    >>> from kernline.datasets import make_bag_of_words
+    >>> make_bag_of_words(100, 10, n_features=50).X_test.shape
+    (10, 50)
     """
     rng = np.random.default_rng(random_state)
     zipf = 1.0 / np.arange(1, n_features + 1)
@@ -53,9 +78,29 @@ def make_customers(n_rows: int = 4_000, *, random_state: int = 0) -> tuple[pd.Da
 
     Income is skewed and often not given, more so by the young; whether a customer comes back depends on age and income
     by curves, on the region, on a gap in income, and on visits and discounts together.
-    """
-    import pandas as pd
 
+    Parameters
+    ----------
+    n_rows : int, default=4000
+        Customers.
+    random_state : int, default=0
+        Seed.
+
+    Returns
+    -------
+    X : pandas.DataFrame
+        Age, income, region, visits and discount.
+    y : array
+        "returns" or "leaves".
+
+    Examples
+    --------
+    >>> from kernline.datasets import make_customers
+    >>> X, y = make_customers(100)
+    >>> list(X.columns)
+    ['age', 'income', 'region', 'visits', 'discount']
+    """
+    pd = pandas_for("make_customers")
     rng = np.random.default_rng(random_state)
     age = np.clip(rng.normal(42.0, 14.0, n_rows), 18.0, 90.0).round()
     income = np.exp(rng.normal(10.2 + 0.01 * (age - 42.0), 0.6, n_rows)).round(-2)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import math
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from ..io import read
 from ..io.arrays import open_npz
 from ..io.streams import open_source
 from ..memory import check_memory
+from ..suggestions import did_you_mean
 from .catalogue import CATALOGUE, Dataset, Entry, RemoteFile
 from .download import OnBytes
 from .fetching import path
@@ -28,7 +28,24 @@ class UnknownDatasetError(ValueError):
 
 
 def load(name: str) -> Dataset:
-    """Return a data set by name; `names()` lists them. Data sets without a test part have a fixed 70/30 split."""
+    """Return a data set by name; `names()` lists them. Data sets without a test part have a fixed 70/30 split.
+
+    Parameters
+    ----------
+    name : str
+        One of `names()`.
+
+    Returns
+    -------
+    Dataset
+        Its training and test part.
+
+    Examples
+    --------
+    >>> from kernline import datasets
+    >>> datasets.load("digits").X_train.shape
+    (1257, 64)
+    """
     from sklearn.datasets import load_digits  # slow to import, and not needed for the list
     from sklearn.model_selection import train_test_split
 
@@ -59,7 +76,19 @@ def is_split(name: str) -> bool:
 
 
 def names() -> list[str]:
-    """Return the names that `load` knows."""
+    """Return the names that `load` knows.
+
+    Returns
+    -------
+    list of str
+        The names, in order.
+
+    Examples
+    --------
+    >>> from kernline import datasets
+    >>> "digits" in datasets.names()
+    True
+    """
     return sorted(CATALOGUE)
 
 
@@ -67,13 +96,31 @@ def check_name(name: str) -> str:
     """Return the name, or raise UnknownDatasetError."""
     if name in CATALOGUE:
         return name
-    near = difflib.get_close_matches(name, CATALOGUE, n=3)
-    hint = f"Did you mean {' or '.join(near)}?" if near else f"There are: {', '.join(names())}."
+    hint = did_you_mean(name, CATALOGUE).strip() or f"There are: {', '.join(names())}."
     raise UnknownDatasetError(f"no data set is called {name!r}. {hint}")
 
 
 def fetch(name: str, on_bytes: OnBytes | None = None) -> list[Path]:
-    """Download all files of a data set, unless they are on this machine."""
+    """Download all files of a data set, unless they are on this machine.
+
+    Parameters
+    ----------
+    name : str
+        One of `names()`.
+    on_bytes : callable or None, default=None
+        Called with the bytes so far and the bytes of the file, or 0 if these are not known.
+
+    Returns
+    -------
+    list of Path
+        The files; none for data that comes with scikit-learn or is generated.
+
+    Examples
+    --------
+    >>> from kernline import datasets
+    >>> datasets.fetch("digits")
+    []
+    """
     return [path(file, on_bytes) for file in CATALOGUE[check_name(name)].files]
 
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import os
 from collections.abc import Iterator
 from itertools import pairwise, product
@@ -22,6 +21,7 @@ from ..encoding import Axis
 from ..encoding.terms import NumberTerm
 from ..estimators.additive import AdditiveSVC
 from ..io.atomic import replacing
+from ..json_text import json_text
 from ..shapes import ShapeFunctions
 from ..tables import DenseTable, PairTable, PowersTable
 from .common import (
@@ -66,6 +66,15 @@ def to_json(model: AdditiveModel, path: str | os.PathLike[str]) -> None:
     the place of the point that it equals. NaN counts as the feature's "gap" here, too; without one, NaN and all other
     values are at place "size". "scores"[k][i][j] is the score of class or output k at places i and j.
 
+    Parameters
+    ----------
+    model : fitted additive classifier or regressor
+        The model.
+    path : str or path
+        Where to write.
+
+    Examples
+    --------
     >>> import json, os, tempfile
     >>> from sklearn.datasets import load_digits
     >>> import kernline, kernline.export
@@ -99,7 +108,7 @@ def to_json(model: AdditiveModel, path: str | os.PathLike[str]) -> None:
         "pairs": [described_pair(model, pair) for pair in model.shapes_.pairs],
     }
     with replacing(path) as file:
-        file.write(json.dumps(described, ensure_ascii=False, indent=1).encode())
+        file.write(json_text(described, indent=1).encode())
 
 
 def to_csv(model: AdditiveModel, path: str | os.PathLike[str]) -> None:
@@ -111,6 +120,15 @@ def to_csv(model: AdditiveModel, path: str | os.PathLike[str]) -> None:
     between its values, and "other" stands for levels and missing values that have no line of their own. A missing value
     of a number without a line "missing" counts as the middle of its training values ("gap" in JSON).
 
+    Parameters
+    ----------
+    model : fitted additive classifier or regressor
+        The model.
+    path : str or path
+        Where to write.
+
+    Examples
+    --------
     >>> import os, tempfile
     >>> from sklearn.datasets import load_digits
     >>> import kernline, kernline.export
@@ -136,7 +154,7 @@ def to_csv(model: AdditiveModel, path: str | os.PathLike[str]) -> None:
     for pair in model.shapes_.pairs:
         writer.writerows(lines_of_pair(model, pair))
     with replacing(path) as file:
-        file.write(text.getvalue().encode())
+        file.write(text.getvalue().encode("utf-8", "replace"))
 
 
 def _between(shapes: ShapeFunctions) -> str:

@@ -13,6 +13,7 @@ import re
 import secrets
 import stat
 import sys
+from collections import deque
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import BinaryIO
@@ -30,6 +31,8 @@ _LONGEST_NAME = 255
 
 # Temporary files that are being written, and those whose removal was interrupted.
 _unfinished: set[str] = set()
+# The last files that were to be replaced: the name by which the user knows each, its path, and the new file's inode.
+_replaced: deque[tuple[str, str, int]] = deque(maxlen=16)
 
 
 @contextmanager
@@ -39,7 +42,7 @@ def replacing(path: PathLike) -> Iterator[BinaryIO]:
     The new file has the permissions of the old one. A read-only file is not replaced: PermissionError. An OSError in
     the block that names no file, such as that of a full disk, gets the name of this one.
     """
-    with _errors_of(path):
+    with errors_of(path):
         number = open_descriptor(path)
         if number is not None:
             with _duplicate(number) as file:
@@ -50,7 +53,7 @@ def replacing(path: PathLike) -> Iterator[BinaryIO]:
         else:
             target = os.path.realpath(path)  # a symbolic link stays one
             _check_replaceable(path, target)
-            with _temporary(target) as file:
+            with _temporary(target, os.fspath(path)) as file:
                 yield file
             _sync_folder(target)
 
@@ -136,7 +139,7 @@ def _check_folder(path: PathLike, target: str) -> None:
         where = folder if os.path.islink(path) else os.path.dirname(os.fspath(path))
         raise FileNotFoundError(f"{path}: the folder {where} does not exist.")
     try:
-        with _errors_of(path):
+        with errors_of(path):
             temporary, number = _create(target, None)
     except PermissionError:
         raise PermissionError(f"{path}: no permission to write into {folder}.") from None
@@ -145,7 +148,7 @@ def _check_folder(path: PathLike, target: str) -> None:
 
 
 @contextmanager
-def _errors_of(path: PathLike) -> Iterator[None]:
+def errors_of(path: PathLike) -> Iterator[None]:
     """Give errors that name no file, such as that of a full disk, the name of this one."""
     try:
         yield
@@ -156,7 +159,7 @@ def _errors_of(path: PathLike) -> Iterator[None]:
 
 
 @contextmanager
-def _temporary(target: str) -> Iterator[BinaryIO]:
+def _temporary(target: str, name: str) -> Iterator[BinaryIO]:
     """A file that is renamed to `target` at the end, or removed."""
     before = os.stat(target) if os.path.exists(target) else None
     temporary, number = _create(target, before)
@@ -165,6 +168,7 @@ def _temporary(target: str) -> Iterator[BinaryIO]:
             yield file
             file.flush()
             os.fsync(number)
+            _replaced.append((name, target, os.fstat(number).st_ino))
             if fcntl is None:  # Windows renames no open file; elsewhere the lock is held until the rename
                 file.close()
             os.replace(temporary, target)
@@ -172,6 +176,16 @@ def _temporary(target: str) -> Iterator[BinaryIO]:
         _discard(temporary)
         raise
     _unfinished.discard(temporary)
+
+
+def written() -> list[str]:
+    """Files that this process has replaced, even if it was interrupted right after the rename."""
+    found = []
+    for name, target, inode in list(_replaced):
+        with suppress(OSError):
+            if os.stat(target).st_ino == inode:
+                found.append(name)
+    return found
 
 
 def discard_unfinished() -> None:

@@ -16,7 +16,8 @@ import numpy as np
 
 from ..array_types import Indices, Labels, Matrix
 from ..encoding import EncodedData, Encoder, LevelTable
-from .rows import EncodedRows, ValueRows
+from ..suggestions import did_you_mean
+from .rows import EncodedRows, OnBlock, PassedRows, ValueRows
 from .streams import COMPRESSION_SUFFIXES, Source, format_suffix
 
 LabelSets: TypeAlias = list[tuple[str | float, ...]]
@@ -50,6 +51,13 @@ class Data(NamedTuple):
     there are no labels, and a list of tuples with ``multilabel=True``. `n_skipped` counts skipped lines. `zero_based`
     is whether svmlight indices begin at 0, and None for other formats. `target` is the column of a table that became
     y: its name, or its number if the columns have no names.
+
+    Examples
+    --------
+    >>> import io, kernline
+    >>> data = kernline.io.read(io.BytesIO(b"1 1:0.5\\n-1 2:2\\n"))
+    >>> data.X.shape, data.y.tolist(), data.n_skipped
+    ((2, 2), [1, -1], 0)
     """
 
     X: Matrix | EncodedData | LevelTable
@@ -106,9 +114,12 @@ class ReadSettings:
     encoder: Encoder | None = None
     n_threads: int = 1
     bad_lines: BadLines = field(default_factory=BadLines)
+    on_block: OnBlock | None = None
 
-    def rows(self, name: str, n_columns: int) -> ValueRows | EncodedRows:
+    def rows(self, name: str, n_columns: int) -> ValueRows | EncodedRows | PassedRows:
         """An object to append blocks of rows to; its `result()` is the X to return. `name` is that of the file."""
+        if self.on_block is not None:
+            return PassedRows(self.on_block, n_columns)
         if self.encoder is None:
             return ValueRows(n_columns, self.dtype)
         if n_columns != self.encoder.n_features:
@@ -119,7 +130,7 @@ class ReadSettings:
 
     def matrix(self, name: str, X: Matrix) -> Matrix | EncodedData:
         """The X to return, from all rows at once."""
-        if self.encoder is None:
+        if self.encoder is None and self.on_block is None:
             return X.astype(self.dtype, copy=False)
         rows = self.rows(name, X.shape[1])
         rows.append(X)
@@ -147,6 +158,12 @@ class Format:
         ``write(stream, data)`` writes `Data` to a binary stream. None: the format can only be read.
     stores : tuple of str
         Which of "qid" and "multilabel" (several labels per row) `write` can store.
+
+    Examples
+    --------
+    >>> from kernline.io import FORMATS
+    >>> FORMATS["csv"].suffixes
+    ('.csv',)
     """
 
     name: str
@@ -178,6 +195,16 @@ FORMATS: dict[str, Format] = {}
 def register_format(format: Format) -> Format:
     """Make a format known to `read`, `write` and the command line.
 
+    Parameters
+    ----------
+    format : Format
+        The format.
+
+    Returns
+    -------
+    Format
+        The same format.
+
     Examples
     --------
     >>> import io
@@ -208,7 +235,8 @@ def format_of(name: str, format: str = "auto", delimiter: str | None = None) -> 
         return _by_suffix(name) or (DEFAULT if delimiter is None else DEFAULT_DELIMITED)
     found = _find(lambda known: format in (known.name, *known.aliases))
     if found is None:
-        raise ValueError(f"format must be one of auto, {', '.join(sorted(FORMATS))}, not {format!r}.")
+        near = did_you_mean(format, FORMATS).strip()
+        raise ValueError(f"format must be one of auto, {', '.join(sorted(FORMATS))}, not {format!r}. {near}".rstrip())
     return found
 
 

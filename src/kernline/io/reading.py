@@ -13,6 +13,7 @@ from ..encoding import Encoder
 from ..memory import TooLargeError
 from ..threads import thread_count
 from .formats import DEFAULT, FORMATS, BadLines, Data, ReadSettings, format_of, shows_format
+from .rows import OnBlock
 from .streams import PathLike, open_source
 
 
@@ -35,6 +36,7 @@ def read(
     dtype: DTypeLike = np.float64,
     encoder: Encoder | None = None,
     n_jobs: int | None = None,
+    on_block: OnBlock | None = None,
 ) -> Data:
     """Read X and y from a file, plain or compressed (.gz, .bz2, .xz, .zst).
 
@@ -67,6 +69,8 @@ def read(
     encoder : a fitted Encoder (``model.shapes_.encoder``). X is then its codes, and the values are never in memory all
         at once. The first 8 MB of an svmlight file then decide whether indices begin at 0.
     n_jobs : number of threads that parse svmlight and encode; None: one, -1: all. With several, one more decompresses.
+    on_block : called with each block of rows, a matrix or a `LevelTable` with the texts found so far, instead of
+        keeping them: X of the result has no rows. Blocks of svmlight may have more columns than earlier ones.
 
     Returns
     -------
@@ -100,6 +104,7 @@ def read(
         encoder=encoder,
         n_threads=thread_count(n_jobs),
         bad_lines=BadLines(skips=on_error == "skip"),
+        on_block=on_block,
     )
     if on_error not in ("raise", "skip"):
         raise ValueError(f"on_error must be 'raise' or 'skip', not {on_error!r}.")
@@ -141,5 +146,7 @@ def _check(settings: ReadSettings) -> None:
         raise ValueError(f"decimal must be '.' or ',', not {settings.decimal!r}.")
     if n_features is not None and n_features < 1:
         raise ValueError(f"n_features must be at least 1, or None for the number found, not {n_features}.")
+    if settings.encoder is not None and settings.on_block is not None:
+        raise ValueError("pass encoder= or on_block=, not both: blocks are of values.")
     if settings.encoder is not None and n_features not in (None, settings.encoder.n_features):
         raise ValueError(f"n_features={n_features}, and the encoder was fitted on {settings.encoder.n_features}.")

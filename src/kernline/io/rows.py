@@ -5,16 +5,19 @@ This takes up to a quarter more memory than the result.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 import scipy.sparse as sp
 
 from ..array_types import Matrix, Numbers, is_sparse
-from ..encoding import EncodedData, Encoder
+from ..encoding import EncodedData, Encoder, LevelTable
 from ..memory import check_memory
 from ..sources import row_blocks
 from ..validation import encodable
+
+OnBlock = Callable[[Matrix | LevelTable], None]
 
 # Below this, the available memory is not checked.
 _SMALL = 1 << 26
@@ -62,6 +65,23 @@ class ValueRows:
         return self.rows.result()
 
 
+class PassedRows:
+    """Blocks of values that are passed on, and not kept."""
+
+    def __init__(self, on_block: OnBlock, n_features: int) -> None:
+        self.on_block = on_block
+        self.n_features = n_features
+
+    def append(self, X: Matrix | LevelTable) -> None:
+        """Pass on a block of rows."""
+        self.n_features = max(self.n_features, X.shape[1])
+        self.on_block(X)
+
+    def result(self) -> Numbers:
+        """No rows."""
+        return np.empty((0, self.n_features))
+
+
 class EncodedRows:
     """Blocks of values, encoded as they arrive."""
 
@@ -89,7 +109,10 @@ class EncodedRows:
     def _add(self, X: Matrix) -> None:
         X = encodable(X, self.encoder, self.n_threads)
         # For prediction too: values beyond float32's reach are cut off, as prediction does.
-        data = self.encoder.transform(X, write=self.encoder.payload is not None, n_threads=self.n_threads)
+        self.append_codes(self.encoder.transform(X, write=self.encoder.payload is not None, n_threads=self.n_threads))
+
+    def append_codes(self, data: EncodedData) -> None:
+        """Add rows that the encoder has encoded."""
         if self.first is None:
             self.first = data
         elif not self.arrays:

@@ -7,6 +7,7 @@ damaged name the file.
 from __future__ import annotations
 
 import bz2
+import errno
 import gzip
 import io
 import lzma
@@ -24,6 +25,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Protocol
 
 from ..memory import TooLargeError, available_bytes
+from .atomic import errors_of
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
@@ -210,7 +212,7 @@ def format_suffix(name: str) -> str:
 def open_source(path: PathLike) -> Iterator[Source]:
     """Open for reading. A stream of the caller stays open afterwards."""
     if isinstance(path, str | os.PathLike) and os.fspath(path) != "-":
-        with open(path, "rb", buffering=0) as file:
+        with _NamedFile(path) as file:
             # A pipe or device cannot be opened a second time: what was read from it is lost.
             is_file = stat.S_ISREG(os.fstat(file.fileno()).st_mode)
             yield _source(os.fspath(path), file, Path(path) if is_file else None)
@@ -258,6 +260,36 @@ class _Undetachable(io.RawIOBase):
         return len(content)
 
 
+class _NamedFile(io.FileIO):
+    """A file whose errors name it, as those of `open` do. What is done with its content is not its error."""
+
+    def readinto(self, buffer: Buffer, /) -> int | None:
+        with errors_of(self.name):
+            return super().readinto(buffer)
+
+    def seek(self, place: int, whence: int = io.SEEK_SET, /) -> int:
+        with errors_of(self.name):
+            return super().seek(place, whence)
+
+    def tell(self) -> int:
+        with errors_of(self.name):
+            return super().tell()
+
+    def seekable(self) -> bool:
+        """Only pipes are not; FileIO takes any error for that."""
+        try:
+            self.tell()
+        except OSError as error:
+            if error.errno != errno.ESPIPE:
+                raise
+            return False
+        return True
+
+    def close(self) -> None:
+        with errors_of(self.name):
+            super().close()
+
+
 class _Decompressed(io.RawIOBase):
     """Decompressed bytes, with errors that name the file."""
 
@@ -273,6 +305,8 @@ class _Decompressed(io.RawIOBase):
         try:
             return self.stream.readinto(memoryview(buffer)) or 0
         except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
+            if isinstance(error, OSError) and error.errno is not None:  # of the disk, not of its content
+                raise
             reason = str(error).rstrip(".")
             raise ValueError(f"{self.name}: the {self.kind.name} stream is cut off or damaged ({reason}).") from error
 

@@ -19,7 +19,7 @@ from ..memory import check_memory
 from ..sources import row_blocks
 from .formats import Data, Format, LabelSets, ReadSettings, register_format
 from .labels import number_labels, text_labels
-from .rows import EncodedRows
+from .rows import EncodedRows, PassedRows
 from .streams import ReadAhead, Source, fill
 
 if TYPE_CHECKING:
@@ -46,7 +46,11 @@ class _Reading:
         kind = _core.SvmlightReader32 if settings.dtype == np.float32 else _core.SvmlightReader64
         zero_based = None if settings.zero_based == "auto" else bool(settings.zero_based)
         encoder = settings.encoder
-        self.encoded = EncodedRows(encoder, settings.n_threads) if encoder is not None else None
+        self.encoded: EncodedRows | PassedRows | None = None
+        if encoder is not None:
+            self.encoded = EncodedRows(encoder, settings.n_threads)
+        elif settings.on_block is not None:
+            self.encoded = PassedRows(settings.on_block, 0)
         self.n_features = encoder.n_features if encoder is not None else settings.n_features
         # Rows that are encoded as they arrive are few at a time.
         n_bytes = source.size if self.encoded is None else 0

@@ -12,9 +12,11 @@ import numpy as np
 
 from ..array_types import Labels, Matrix, Numbers
 from ..encoding import EncodedData, LevelTable
+from ..suggestions import did_you_mean
 from .damage import parsing
 from .formats import Data, ReadSettings
 from .labels import text_labels, with_gaps
+from .rows import PassedRows
 from .text_columns import Levels
 
 if TYPE_CHECKING:
@@ -65,7 +67,10 @@ class Table:
         self.forced = set(settings.categorical or ())
         self.encoder, self.labels_required = settings.encoder, settings.labels_required
         if unknown := sorted(self.forced - set(self.features)):
-            raise ValueError(f"{name}: no column {unknown[0]!r} to be a category. There are: {listed(self.features)}.")
+            near = did_you_mean(unknown[0], self.features)
+            raise ValueError(
+                f"{name}: no column {unknown[0]!r} to be a category. {near}There are: {listed(self.features)}."
+            )
 
     def blocks(self, batches: Iterator[Sequence[Column]], dtype: np.dtype[np.generic]) -> Iterator[Numbers]:
         """Features as dense blocks, in which missing values are NaN; labels are kept for `y`."""
@@ -136,14 +141,22 @@ def read_table(table: Table, batches: Iterator[Sequence[Column]], settings: Read
     """Read all batches of a table."""
     rows = settings.rows(table.name, len(table.features))
     for block in table.blocks(batches, settings.dtype):
-        rows.append(block)
+        if isinstance(rows, PassedRows) and table.text:
+            rows.append(LevelTable(block, _levels_of(table), table.features if table.named else None))
+        else:
+            rows.append(block)
     y = table.y()
     target = table.target if table.named or table.target is None else int(table.target)
     names = table.features if table.named else None
     X: Matrix | EncodedData | LevelTable = rows.result()
     if table.text and isinstance(X, np.ndarray):
-        X = LevelTable(X, {table.features.index(name): [*of.number] for name, of in table.text.items()}, names)
+        X = LevelTable(X, _levels_of(table), names)
     return Data(X, y, names, target=target)
+
+
+def _levels_of(table: Table) -> dict[int, list[str]]:
+    """The texts found so far in the columns of text."""
+    return {table.features.index(name): [*of.number] for name, of in table.text.items()}
 
 
 def _numbers(column: Column, double: DataType) -> Numbers:
@@ -171,7 +184,10 @@ def _target(name: str, names: list[str], settings: ReadSettings) -> str | None:
         return target
     if not isinstance(target, str) and -len(names) <= target < len(names):
         return names[target]
-    raise NoTargetError(f"{name}: no column {target!r} to be the target. There are: {listed(names)}.", names)
+    raise NoTargetError(
+        f"{name}: no column {target!r} to be the target. {did_you_mean(target, names)}There are: {listed(names)}.",
+        names,
+    )
 
 
 def _features(name: str, names: list[str], target: str | None, columns: Sequence[str] | None) -> list[str]:
@@ -180,7 +196,9 @@ def _features(name: str, names: list[str], target: str | None, columns: Sequence
     known = set(names)
     unknown = [column for column in columns if column not in known]
     if unknown:
-        raise ValueError(f"{name}: no column {unknown[0]!r}. There are: {listed(names)}.")
+        raise ValueError(
+            f"{name}: no column {unknown[0]!r}. {did_you_mean(unknown[0], names)}There are: {listed(names)}."
+        )
     if target in columns:
         raise ValueError(f"columns= contains {target!r}, which is the target.")
     return list(columns)

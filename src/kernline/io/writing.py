@@ -45,6 +45,25 @@ def write(
     several labels per row (a list of tuples, as `read` returns with ``multilabel=True``). Sparse rows stay sparse in
     svmlight and .npz.
 
+    Parameters
+    ----------
+    out : binary file
+        Where to write.
+    X : array, sparse matrix, data frame or LevelTable
+        The rows.
+    y : array, list of tuples or None, default=None
+        Labels, or several per row.
+    name : str
+        A file name, for its suffixes and for messages.
+    format : str, default="auto"
+        Name of a format; "auto" takes it from `name`.
+    feature_names : list of str or None, default=None
+        Names of the columns.
+    target : str, default="label"
+        Name of the column of labels in a table.
+    qid : array or None, default=None
+        Query numbers, for svmlight.
+
     Examples
     --------
     >>> import io, kernline

@@ -128,7 +128,8 @@ def n_problems(classes: Labels) -> int:
     return classes.size if classes.size > 2 else 1
 
 
-def _check_encoder(value: object, n_features: int, n_columns: int) -> None:
+def check_encoder(value: object, n_features: int, n_columns: int) -> None:
+    """Check an encoder of so many columns of the input, and of the solver."""
     encoder = _instance(value, Encoder, "the encoder")
     _check_terms(encoder.terms, n_features, n_columns)
     for name in ("offsets", "factors"):
@@ -212,7 +213,7 @@ def _check_shapes(model: BaseEstimator) -> None:
     n_intercepts = model.intercept_.size
     _require(problems == n_intercepts, f"weights of {problems} problems, and {n_intercepts} intercepts.")
     _array(shapes.intercepts, (problems,), "intercepts")
-    _check_encoder(shapes.encoder, model.n_features_in_, n_columns)
+    check_encoder(shapes.encoder, model.n_features_in_, n_columns)
     _check_pairs(shapes, model.n_features_in_)
     encoder, table = shapes.encoder, shapes.table
     width = getattr(table, "width", None)
@@ -339,7 +340,7 @@ def _check_nystrom_map(model: BaseEstimator) -> None:
 
 
 def _check_additive_map(model: BaseEstimator) -> None:
-    _check_encoder(model._encoder, model.n_features_in_, model.n_features_in_)
+    check_encoder(model._encoder, model.n_features_in_, model.n_features_in_)
     _require(model._encoder.grid is not None, "the encoder of a map must have codes.")
     n_components = model.n_components_
     _require(type(n_components) is int and n_components > 0, "n_components_ must be a positive integer.")

@@ -66,27 +66,51 @@ def write_tensors(file: BinaryIO, arrays: Mapping[str, Numbers], metadata: dict[
     # Wide numbers first, so that each array begins at a multiple of its item size.
     names = sorted(arrays, key=lambda name: -arrays[name].dtype.itemsize)
     checks = {name: [zlib.crc32(piece.data) for piece in _contiguous(arrays[name])] for name in names}
-    described = {"sha256": _NO_DIGEST, "crc32": json.dumps(checks, ensure_ascii=False)} | metadata
-    header: dict[str, object] = {"__metadata__": described}
-    position = 0
+    header, position = {}, 0
     for name in names:
-        array = arrays[name]
-        offsets = [position, position + array.nbytes]
-        header[name] = {
-            "dtype": _NAMES[array.dtype.newbyteorder("<")],
-            "shape": list(array.shape),
-            "data_offsets": offsets,
-        }
-        position = offsets[1]
-    text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
-    text += b" " * (-len(text) % 8)
-    if len(text) > _LARGEST_HEADER:
-        raise ValueError(f"names, labels and settings have {len(text):,} bytes; {_LARGEST_HEADER:,} are allowed.")
-    text = text.replace(_NO_DIGEST.encode(), _sha256(text).encode(), 1)
+        header[name] = _described(arrays[name], position)
+        position += arrays[name].nbytes
+    text = _header_text(header, checks, metadata)
     file.write(len(text).to_bytes(8, "little") + text)
     for name in names:
         for piece in _contiguous(arrays[name]):
             file.write(piece.data)
+
+
+class TensorWriter:
+    """Writes arrays one after another, of which not all are known beforehand, to a file that can be rewound.
+
+    The header comes first in the file and is written last: `room` are the bytes that are kept for it.
+    """
+
+    def __init__(self, file: BinaryIO, room: int) -> None:
+        self.file = file
+        self.room = -(-room // 8) * 8
+        self.header: dict[str, object] = {}
+        self.checks: dict[str, list[int]] = {}
+        self.position = 0
+        file.write(b" " * (8 + self.room))
+
+    def add(self, name: str, array: Numbers) -> None:
+        """Write an array."""
+        self.checks[name] = []
+        for piece in _contiguous(array):
+            self.checks[name].append(zlib.crc32(piece.data))
+            self.file.write(piece.data)
+        self.header[name] = _described(array, self.position)
+        self.position += array.nbytes
+
+    def finish(self, metadata: dict[str, str]) -> None:
+        """Write the header."""
+        text = _header_text(self.header, self.checks, metadata, self.room)
+        self.file.seek(0)
+        self.file.write(len(text).to_bytes(8, "little") + text)
+
+
+def header_room(metadata: dict[str, str], n_arrays: int, n_bytes: int) -> int:
+    """Bytes that are enough for the header of so many arrays with names of at most 20 characters."""
+    n_pieces = n_bytes // (_PIECE // 2) + n_arrays
+    return 1024 + 2 * sum(map(len, metadata.values())) + 200 * n_arrays + 12 * n_pieces
 
 
 @dataclass(frozen=True)
@@ -97,11 +121,12 @@ class _Entry:
 
 
 class TensorFile:
-    """An open file. The header is read and checked immediately, arrays by `read`."""
+    """An open file, by its path or its number. The header is read and checked immediately, arrays by `read`."""
 
-    def __init__(self, path: str | os.PathLike[str], n_threads: int = 1) -> None:
+    def __init__(self, path: str | os.PathLike[str] | int, n_threads: int = 1) -> None:
         self.n_threads = n_threads
         self.file = open(path, "rb", buffering=0)  # noqa: SIM115
+        self.file.seek(0)  # a number is that of a file that was written before
         self.size = os.fstat(self.file.fileno()).st_size
         try:
             self.metadata, self.entries = self._read_header()
@@ -175,9 +200,7 @@ class TensorFile:
         size = self.size
         length = int.from_bytes(self.file.read(8), "little")
         if size < 8 or not 2 <= length <= min(size - 8, _LARGEST_HEADER):
-            raise DamagedFileError(
-                f"{size} bytes, which begin with {length} as the length of a header: not a model file."
-            )
+            raise DamagedFileError(f"its {size:,} bytes do not begin with the length of a header.")
         text = self.file.read(length)
         header = as_object(json.loads(text), "the header")
         metadata = as_object(header.pop("__metadata__", {}), "the metadata")
@@ -188,6 +211,27 @@ class TensorFile:
         if _sha256(text.replace(claimed.encode(), _NO_DIGEST.encode(), 1)) != claimed:
             raise DamagedFileError("the header does not have the SHA-256 that it contains: the file is damaged.")
         return texts, _entries(header, 8 + length, size)
+
+
+def _described(array: Numbers, position: int) -> dict[str, object]:
+    return {
+        "dtype": _NAMES[array.dtype.newbyteorder("<")],
+        "shape": list(array.shape),
+        "data_offsets": [position, position + array.nbytes],
+    }
+
+
+def _header_text(
+    entries: Mapping[str, object], checks: Mapping[str, list[int]], metadata: dict[str, str], room: int | None = None
+) -> bytes:
+    """The header, filled up with blanks to `room` bytes if given, and with its digest."""
+    described = {"sha256": _NO_DIGEST, "crc32": json.dumps(checks, ensure_ascii=False)} | metadata
+    header = {"__metadata__": described, **entries}
+    text = json.dumps(header, separators=(",", ":"), ensure_ascii=False).encode()
+    text += b" " * (-len(text) % 8 if room is None else room - len(text))
+    if len(text) > (room or _LARGEST_HEADER) or len(text) > _LARGEST_HEADER:
+        raise ValueError(f"names, labels and settings have {len(text):,} bytes; {_LARGEST_HEADER:,} are allowed.")
+    return text.replace(_NO_DIGEST.encode(), _sha256(text).encode(), 1)
 
 
 def _entries(header: dict[str, JSON], begin: int, size: int) -> dict[str, _Entry]:

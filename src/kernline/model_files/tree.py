@@ -18,6 +18,7 @@ from sklearn.base import BaseEstimator
 
 from .. import kernels, tables
 from ..array_types import CSRMatrix, Labels, Numbers, SparseMatrix
+from ..caching import cached_property
 from ..encoding import TERMS, Axis, Columns, Encoder, Term
 from ..encoding.pair_axes import PairAxis
 from ..estimators.additive_base import AdditiveBase
@@ -126,6 +127,7 @@ class TreeWriter:
         stored = {name: self.value(item, f"{dot}{name}") for name, item in params.items()}
         if steps is not None:
             stored["steps"] = [[name, self.value(step, f"step {name!r}")] for name, step in steps]
+        hasattr(value, "feature_importances_")  # computed now if not yet
         attributes = {
             name: self.value(item, f"{dot}{name}")
             for name, item in vars(value).items()
@@ -285,7 +287,7 @@ class TreeReader:
             params["steps"] = [(str(name), step) for name, step in _list(params["steps"])]
         model = cls(**params)
         for name, item in as_object(node["attributes"], "the attributes").items():
-            if name in private or (is_learnt(name) and not hasattr(cls, name)):
+            if name in private or (is_learnt(name) and isinstance(getattr(cls, name, None), cached_property | None)):
                 setattr(model, name, self.value(item))
         if isinstance(shapes := getattr(model, "shapes_", None), ShapeFunctions):  # names are stored once
             named = shapes.with_names(getattr(model, "feature_names_in_", None))

@@ -1,0 +1,1 @@
+"""Data larger than memory: python -m benchmarks.scale."""
