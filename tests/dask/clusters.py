@@ -1,0 +1,56 @@
+"""Clusters of the tests: worker processes on free ports of this machine, without a dashboard."""
+
+import logging
+import os
+import signal
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import dask.array as da
+import numpy as np
+from distributed import Client, LocalCluster
+from sklearn.datasets import load_digits
+
+QUIET = {"dashboard_address": ":0", "silence_logs": logging.CRITICAL, "threads_per_worker": 1}
+
+
+@contextmanager
+def local_client(n_workers: int = 2) -> Iterator[Client]:
+    with LocalCluster(n_workers=n_workers, **QUIET) as cluster, Client(cluster, set_as_default=False) as client:
+        yield client
+
+
+@contextmanager
+def plain_worker(client: Client, *options: str, nice: int = 0) -> Iterator[subprocess.Popen]:
+    """A worker without a nanny, in a process of its own."""
+    command = [sys.executable, "-m", "distributed.cli.dask_worker", client.scheduler.address, "--no-nanny"]
+    name = uuid.uuid4().hex  # by number, one that was killed before might still be counted
+    command += ["--nthreads", "1", "--no-dashboard", "--name", name, *options]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        try:
+            deadline = time.monotonic() + 60
+            while not client.run_on_scheduler(lambda dask_scheduler: name in dask_scheduler.aliases):
+                assert time.monotonic() < deadline, "the worker has not come"
+                time.sleep(0.05)
+            yield process
+        finally:
+            process.kill()
+
+
+def kill(client: Client, address: str) -> None:
+    """SIGKILL of a worker."""
+    pid = client.submit(os.getpid, workers=[address], pure=False).result(timeout=30)
+    os.kill(pid, signal.SIGKILL)
+
+
+def digits(n_rows: int = 900, n_classes: int = 3) -> tuple[np.ndarray, np.ndarray]:
+    X, y = load_digits(return_X_y=True)
+    return X[:n_rows], y[:n_rows] % n_classes
+
+
+def in_chunks(X: np.ndarray, y: np.ndarray, rows: int) -> tuple[da.Array, da.Array]:
+    return da.from_array(X, chunks=(rows, -1)), da.from_array(y, chunks=rows)
