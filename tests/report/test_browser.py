@@ -141,11 +141,23 @@ def test_curves_and_sliders_begin_where_the_training_rows_do(chromium, tmp_path,
             slider = report.page.locator('input[type="range"][aria-label="year"]')
             assert [float(slider.get_attribute(end)) for end in ("min", "max")] == ends
         report.page.click("#feature-list tbody button >> text=/^year$/")
+        report.page.wait_for_function("document.getElementById('feature-name').textContent === 'year'")
         cells = report.page.locator("#feature-table tbody tr").evaluate_all(
             "rows => rows.map((row) => [...row.cells].map((cell) => Number(cell.textContent.replace('−', '-'))))"
         )
         np.testing.assert_allclose([cells[0][0], cells[-1][0]], ends, rtol=1e-3)
         assert report.messages == []
+
+
+@pytest.mark.parametrize("width", [400, 1400])
+def test_drawing_a_chart_moves_nothing_below_it(chromium, table_report, width):
+    places = "document.querySelectorAll('section, figure, table')"
+    where = f"() => [...{places}].map((each) => each.getBoundingClientRect().top)"
+    with opened(chromium, table_report[2]) as report:
+        report.page.set_viewport_size({"width": width, "height": 800})
+        before = report.page.evaluate(where)
+        report.see_all()
+        np.testing.assert_allclose(report.page.evaluate(where), before, atol=1)
 
 
 def parts_of(report):

@@ -210,7 +210,7 @@ def test_history_is_kept(model, table, tmp_path):
 def test_edited_models_are_exported(name, tmp_path):
     onnxruntime = pytest.importorskip("onnxruntime")
     X, y = load_digits(return_X_y=True)
-    model = fitted(name, X[:300], y[:300])
+    model = fitted(name, X[:300], y[:300] % 2)
     model = model.with_shapes(model.shapes_.edit(20, smooth=0.3, clip=(-0.1, 0.1)))
     export.to_onnx(model, tmp_path / "m.onnx")
     session = onnxruntime.InferenceSession(tmp_path / "m.onnx")

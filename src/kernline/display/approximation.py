@@ -32,6 +32,17 @@ class ApproximationDisplay:
     ----------
     curves : a `GradientCurve` for each method.
     figure_, axes_ : the figure and the axes.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from kernline import AdditiveSVC
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = AdditiveSVC("chi2").fit(X[:300], y[:300])
+    >>> from kernline.display import ApproximationDisplay
+    >>> display = ApproximationDisplay.from_estimator(model, X[:300], y[:300], feature=20, methods={"hats": "hats"})
+    >>> len(display.curves)
+    1
     """
 
     curves: Mapping[str, GradientCurve]

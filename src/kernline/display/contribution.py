@@ -32,6 +32,17 @@ class ContributionDisplay:
     score : the score of the row, ``start + values.sum() + other``.
     class_name : whose score it is; outcome : "score", or "prediction" of a regression.
     figure_, axes_ : the figure and the axes; bars_ : the container of the bars.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from kernline import AdditiveSVC
+    >>> wine = load_wine(as_frame=True)
+    >>> model = AdditiveSVC().fit(wine.data, wine.target)
+    >>> from kernline.display import ContributionDisplay
+    >>> display = ContributionDisplay.from_estimator(model, wine.data, row=3, top=4)
+    >>> len(display.values)
+    4
     """
 
     labels: Sequence[str]
@@ -72,7 +83,7 @@ class ContributionDisplay:
         parts = model_parts(estimator, cls.__name__)
         rows = _one_row(parts, X, row)
         if centred is None:
-            centred = not is_sparse(rows) and parts.shapes.training is not None
+            centred = parts.shapes.is_centred_for(rows)
         values, starts = _contributions(parts, rows, centred=centred)
         scores = starts + values.sum(axis=0)
         problem = int(np.argmax(scores)) if class_name is None else parts.problem(class_name)

@@ -31,6 +31,17 @@ class ConvergenceDisplay:
         model that was loaded from a file: these do not store them.
     names : the names of the problems; quantity : what `values` are; tol : where the fit stops, or None.
     figure_ : the figure; axes_ : one axes by epochs and, if they are known, one by seconds; legend_ : or None.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from kernline import AdditiveSVC
+    >>> wine = load_wine(as_frame=True)
+    >>> model = AdditiveSVC().fit(wine.data, wine.target)
+    >>> from kernline.display import ConvergenceDisplay
+    >>> display = ConvergenceDisplay.from_estimator(AdditiveSVC("chi2").fit(wine.data, wine.target))
+    >>> len(display.names)
+    3
     """
 
     epochs: list[Array]

@@ -30,6 +30,16 @@ class ImageDisplay:
     class_names : the class of each picture.
     what : what a pixel's colour means.
     figure_ : the figure; axes_ : one axes per picture.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from kernline import AdditiveSVC
+    >>> X, y = load_digits(return_X_y=True)
+    >>> model = AdditiveSVC("chi2").fit(X[:300], y[:300])
+    >>> from kernline.display import ImageDisplay
+    >>> ImageDisplay.from_estimator(model).images.shape
+    (10, 8, 8)
     """
 
     images: Array

@@ -30,6 +30,17 @@ class ImportanceDisplay:
     n_functions : how many features and pairs the model has.
     class_name : the class that the importance is for, None if it is the mean over all.
     figure_, axes_ : the figure and the axes; bars_ : the container of the bars.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from kernline import AdditiveSVC
+    >>> wine = load_wine(as_frame=True)
+    >>> model = AdditiveSVC().fit(wine.data, wine.target)
+    >>> from kernline.display import ImportanceDisplay
+    >>> display = ImportanceDisplay.from_estimator(model, top=5)
+    >>> len(display.values)
+    5
     """
 
     feature_names: Sequence[str]

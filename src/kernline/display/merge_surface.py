@@ -31,6 +31,14 @@ class MergeSurfaceDisplay:
     m, kappa : the points of the axes: the share of the smaller coefficient, and the kernel of the two points.
     h, loss : the tables, (m.size, kappa.size).
     figure_ : the figure; axes_ : two axes.
+
+    Examples
+    --------
+    >>> from kernline import BudgetedSVC
+    >>> from kernline.display import MergeSurfaceDisplay
+    >>> display = MergeSurfaceDisplay.from_estimator(BudgetedSVC())
+    >>> display.h.shape == (display.m.size, display.kappa.size)
+    True
     """
 
     m: Array

@@ -38,6 +38,17 @@ class ShapeDisplay:
     problems : the positions of these in the last axis of ``curve.effect``.
     outcome : what effects add up to, "score" or "prediction".
     figure_, axes_ : the figure, and one axes per curve; legend_ : the legend, or None for one class.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from kernline import AdditiveSVC
+    >>> wine = load_wine(as_frame=True)
+    >>> model = AdditiveSVC().fit(wine.data, wine.target)
+    >>> from kernline.display import ShapeDisplay
+    >>> display = ShapeDisplay.from_estimator(model, ["alcohol", "hue"])
+    >>> len(display.axes_)
+    2
     """
 
     curves: Sequence[Curve]

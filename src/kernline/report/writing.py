@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.utils.validation import check_is_fitted
 
-from ..array_types import Array, Matrix, MatrixLike, is_sparse
+from ..array_types import Array, Matrix, MatrixLike
 from ..estimators.additive import AdditiveSVC
 from ..estimators.additive_svr import AdditiveSVR
 from ..estimators.pipeline_steps import column_names, found_estimator, last_step, steps_before
@@ -84,12 +84,25 @@ def report(
     ...     os.path.getsize(path) < 5_000_000
     True
     """
+    page = page_of(model, X, y, title=title, source=source)
+    with replacing(Path(path)) as file:
+        file.write(page)
+
+
+def page_of(
+    model: object,
+    X: MatrixLike,
+    y: ArrayLike | Sequence[object],
+    *,
+    title: str | None = None,
+    source: str | None = None,
+) -> bytes:
+    """The page that `report` writes, as UTF-8."""
     bokeh = bokeh_scripts()
     predictor = _checked(model)
     outcome = _outcome(predictor, X, y)
     page = _page(predictor, X, outcome, bokeh, shortened(title or f"{facts.described(predictor)}: report"), source)
-    with replacing(Path(path)) as file:
-        file.write(page.html(bokeh))
+    return page.html(bokeh)
 
 
 def _checked(model: object) -> Predictor:
@@ -175,7 +188,7 @@ def _additive(model: Predictor, X: MatrixLike) -> Additive | None:
         return None
     matrix = checked_rows(final.shapes_, X if before is None else before.transform(X), 1)
     shapes = final.shapes_.uncentred().with_names(column_names(final, before))
-    if shapes.training is not None and not is_sparse(matrix):
+    if shapes.is_centred_for(matrix):
         shapes = shapes.centred()
     units = np.broadcast_to(getattr(final, "target_unit_", 1.0), shapes.n_problems)
     return Additive(shapes, matrix, [shortened(name) for name in names_of_problems(final)], units.tolist())

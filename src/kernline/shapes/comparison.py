@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 import numpy as np
 
 from ..array_types import Array, Indices, Labels
+from ..pandas_import import pandas_for
 from .curves import MISSING, Curve
 from .names import FunctionKey, number_of
 
@@ -28,7 +29,7 @@ def frame_of(shapes: ShapeFunctions, functions: Iterable[FunctionKey] | None, *,
 
     The value of gaps is NaN for a number. For a category it is "missing", or None if a level has this name.
     """
-    pd = _pandas("frame")
+    pd = pandas_for("frame")
     numbers = range(shapes.n_functions) if functions is None else [number_of(shapes, k, "frame") for k in functions]
     curves = [shapes.curve(k, centred=centred) for k in numbers]
     columns: dict[str, list[object]] = {
@@ -83,8 +84,29 @@ def compare(a: ShapeFunctions | HasShapes, b: ShapeFunctions | HasShapes) -> pd.
     `largest` is the largest difference of the curves, `mean` the mean one, weighted by the training rows of `a` if it
     has kept them. Both are of centred curves, if both models know the means, so that constants do not count. Functions
     that only one model has are compared with zero. Either model may be a fitted estimator or its `shapes_`.
+
+    Parameters
+    ----------
+    a, b : ShapeFunctions or fitted estimator
+        The two models.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One line per function and class.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from kernline import AdditiveSVC
+    >>> wine = load_wine(as_frame=True)
+    >>> model = AdditiveSVC().fit(wine.data, wine.target)
+    >>> from kernline.shapes import compare
+    >>> softer = AdditiveSVC(C=0.1, loss="log").fit(wine.data, wine.target)
+    >>> compare(model, softer).shape[0]
+    39
     """
-    pd = _pandas("compare")
+    pd = pandas_for("compare")
     a, b = _shapes_of(a), _shapes_of(b)
     if a.n_features != b.n_features or a.n_problems != b.n_problems:
         raise ValueError(
@@ -176,11 +198,3 @@ def _on(curve: Curve, base: Curve) -> Array:
 
 def _equal(a: Labels | None, b: Labels | None) -> bool:
     return a is not None and b is not None and np.array_equal(a, b)
-
-
-def _pandas(call: str):  # type: ignore[no-untyped-def]
-    try:
-        import pandas as pd
-    except ImportError:
-        raise ImportError(f"{call} returns a data frame of pandas: pip install pandas.") from None
-    return pd

@@ -38,6 +38,16 @@ class Contributions:
     `names` are those of the functions. The other fields are how it is stored: `cells`, (n_cells, n_problems), are the
     contributions of cells of curves, those of row i from `row_start[i]` on, each of one of the `functions`; `of_pairs`
     those of pairs, (n_rows, n_pairs, n_problems). `offsets` are subtracted from centred functions.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from kernline import AdditiveSVC
+    >>> wine = load_wine(as_frame=True)
+    >>> model = AdditiveSVC().fit(wine.data, wine.target)
+    >>> why = model.shapes_.explain(wine.data[:2])
+    >>> why.values.shape
+    (2, 13, 3)
     """
 
     intercepts: Array

@@ -52,6 +52,16 @@ class Curve:
 
     `missing_effect` is that of a gap in a number, (n_problems,), None if gaps have no weight of their own. `is_boolean`
     is whether a number has only the values 0 and 1 in the training rows: `x` are these two, and so are the counts.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from kernline import AdditiveSVC
+    >>> wine = load_wine(as_frame=True)
+    >>> model = AdditiveSVC().fit(wine.data, wine.target)
+    >>> curve = model.shapes_.curve("alcohol")
+    >>> curve.kind, curve.effect.shape[1]
+    ('number', 3)
     """
 
     kind: Literal["number", "category", "pair"]

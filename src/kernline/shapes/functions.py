@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_array
 
 from .. import _core
-from ..array_types import Array, Floats, Indices, Labels, Matrix, MatrixLike
+from ..array_types import Array, Floats, Indices, Labels, Matrix, MatrixLike, is_sparse
+from ..caching import cached_property
 from ..encoding import EncodedData, Encoder, TableTerm
 from ..encoding.terms import column_values
 from ..native import decision, native_table, slots_of, weights_in
@@ -46,6 +47,17 @@ class ShapeFunctions:
     `training` is what is kept of the training rows, None for models of older files. `class_names` has the class of each
     problem (of two classes, the second), None for a regression. `edits` lists what was changed by hand. `offsets`,
     (n_functions, n_problems), are subtracted from the functions of `centred` shapes.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_wine
+    >>> from kernline import AdditiveSVC
+    >>> wine = load_wine(as_frame=True)
+    >>> model = AdditiveSVC().fit(wine.data, wine.target)
+    >>> model.shapes_.name_of(model.shapes_.top(1)[0]) in wine.data.columns
+    True
+    >>> model.shapes_.evaluate("alcohol", [12.0, 14.0]).shape
+    (2, 3)
     """
 
     encoder: Encoder
@@ -113,7 +125,7 @@ class ShapeFunctions:
         return f"ShapeFunctions({', '.join(parts)})"
 
     def __getstate__(self) -> dict[str, object]:
-        return {key: value for key, value in self.__dict__.items() if key != "_slots"}
+        return {key: value for key, value in self.__dict__.items() if key not in ("_slots", "_native_table")}
 
     def __setstate__(self, state: dict[str, object]) -> None:
         self.__dict__.update({"pairs": ()} | state)
@@ -132,12 +144,17 @@ class ShapeFunctions:
     @property
     def n_functions(self) -> int:
         """Curves, one for each feature, and tables of pairs of features, which come after them."""
-        return len(self.functions)
+        return self.encoder.n_functions + len(self.pairs)
 
     @property
     def functions(self) -> Sequence[tuple[int, ...]]:
         """The columns that each function reads: every single one, then pairs."""
         return [*self.encoder.functions, *(pair.columns for pair in self.pairs)]
+
+    @property
+    def functions_of_pairs(self) -> Sequence[tuple[int, ...]]:
+        """Those that read two columns."""
+        return [*self.encoder.pairs_of_terms, *(pair.columns for pair in self.pairs)]
 
     @property
     def function_names(self) -> list[str]:
@@ -196,6 +213,10 @@ class ShapeFunctions:
         """Weights and intercepts as the core reads them."""
         return self._slots, np.ascontiguousarray(self.own_intercepts, dtype=np.float64)
 
+    @cached_property
+    def _native_table(self) -> _core.Table:
+        return native_table(self.table)
+
     def sum_of_curves(self, X: Matrix | EncodedData, n_threads: int = 1) -> Array:
         """As `decision`, without the tables of pairs."""
         slots, intercepts = self.native_weights
@@ -205,9 +226,8 @@ class ShapeFunctions:
             return decision(data, self.table, slots, intercepts, n_threads)
         out = np.empty((X.shape[0], self.n_problems))
         if self.encoder.is_native:
-            table = native_table(self.table)
             for rows, source in sources(X):
-                _core.predict(self.encoder.native, source, table, slots, intercepts, out[rows], n_threads)
+                _core.predict(self.encoder.native, source, self._native_table, slots, intercepts, out[rows], n_threads)
             return out
         for rows in row_blocks(X):
             data = self.encoder.transform(X[rows], write=False, n_threads=n_threads)
@@ -316,6 +336,14 @@ class ShapeFunctions:
         """The same model with functions of mean zero over the training rows, and the intercepts moved accordingly."""
         offsets = self._facts("centred").mean.astype(np.float64)
         return self._with(offsets=offsets, intercepts=self.own_intercepts + offsets.sum(axis=0))
+
+    def is_centred_for(self, X: object) -> bool:
+        """Whether contributions to the scores of X are best shown centred, as reports, pictures and `explain` do.
+
+        Those of sparse rows are not: there a zero adds nothing, and only words that occur count. Nor can functions be
+        centred if the means are not known.
+        """
+        return self.training is not None and not is_sparse(X)
 
     def uncentred(self) -> ShapeFunctions:
         """The same model with the functions as they were fitted."""

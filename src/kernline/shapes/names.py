@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import operator
 from typing import TYPE_CHECKING, TypeAlias
 
 from numpy.typing import ArrayLike
+
+from ..suggestions import did_you_mean
 
 if TYPE_CHECKING:
     from .functions import ShapeFunctions
@@ -60,9 +61,8 @@ def _number_of_name(shapes: ShapeFunctions, name: str, call: str) -> int:
         )
     names = shapes.function_names
     if name not in names:
-        near = difflib.get_close_matches(name, names, n=3)
         listed = ", ".join(names[:_NAMES_LISTED]) + (", …" if len(names) > _NAMES_LISTED else "")
-        hint = f"Did you mean {' or '.join(map(repr, near))}?" if near else f"There are: {listed}."
+        hint = did_you_mean(name, names).strip() or f"There are: {listed}."
         raise ValueError(f"{call}: no feature {name!r}. {hint}")
     return names.index(name)
 

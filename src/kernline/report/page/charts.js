@@ -62,17 +62,19 @@ class Charts {
     window.addEventListener("beforeprint", () => this.all.forEach((_, element) => this.draw(element)));
   }
 
-  // Draw a chart in an element when it is seen; `make` returns a Bokeh figure, or null for none.
-  add(element, make) {
+  // Draw a chart in an element when it is seen; `make` returns a Bokeh figure, or null for none. The element is as high as
+  // the chart from the start: what lies below must not move away from a click.
+  add(element, make, height = 260) {
     if (!element) return;
     this.remove(element);
-    this.all.set(element, { make, view: null });
+    element.style.minHeight = `${height}px`;
+    this.all.set(element, { make, height, view: null });
     this.observer.observe(element);
   }
 
   // Draw the chart of an element that is in view already.
-  replace(element, make) {
-    this.add(element, make);
+  replace(element, make, height) {
+    this.add(element, make, height);
     this.draw(element);
   }
 
@@ -93,8 +95,8 @@ class Charts {
   }
 
   redraw() {
-    for (const [element, { make, view }] of [...this.all]) {
-      if (view) this.replace(element, make);
+    for (const [element, { make, height, view }] of [...this.all]) {
+      if (view) this.replace(element, make, height);
     }
   }
 }
@@ -228,8 +230,14 @@ function drawConvergence(histories, problems, bySeconds) {
   return figure;
 }
 
-function drawImportance(model, count) {
-  const places = [...Array(Math.min(count, model.size)).keys()].reverse();
+const IMPORTANT = 15; // features in the chart of importance, at most
+
+function importanceHeight(model) {
+  return 60 + 22 * Math.min(IMPORTANT, model.size);
+}
+
+function drawImportance(model) {
+  const places = [...Array(Math.min(IMPORTANT, model.size)).keys()].reverse();
   const label = (place) => `${place + 1}. ${shortened(model.name(place), 24)}`;
   const data = {
     y: places.map(label),
@@ -238,7 +246,7 @@ function drawImportance(model, count) {
   };
   const figure = newFigure({
     x: "Importance",
-    height: 60 + 22 * places.length,
+    height: importanceHeight(model),
     y_range: new Bokeh.FactorRange({ factors: data.y }),
     x_range: new Bokeh.DataRange1d({ start: 0 }),
     tooltips: [["feature", "@name"], ["importance", "@right{0.0000}"]],
@@ -268,6 +276,10 @@ function nameTicks(axis, names, pixels) {
   axis.major_label_text_font_size = "11px";
 }
 
+function confusionHeight(names) {
+  return clamp(names.length * LABEL_PIXELS + LABEL_ROOM, 480, 960);
+}
+
 function drawConfusion(confusion, names, width) {
   const rows = decoded(confusion);
   const n = names.length;
@@ -285,7 +297,7 @@ function drawConfusion(confusion, names, width) {
       cells.fill.push(diverging((i === j ? 1 : -1) * Math.sqrt(count / Math.max(1, totals[i]))));
     }
   }
-  const height = clamp(n * LABEL_PIXELS + LABEL_ROOM, 480, 960);
+  const height = confusionHeight(names);
   const figure = newFigure({
     x: "Predicted class",
     y: "True class",

@@ -122,7 +122,7 @@ function drawCurve(model, place, choice, mark) {
   const figure = newFigure({
     x: model.functions.names ? shortened(model.name(place), 60) : `Feature ${model.name(place)}`,
     y: model.effectOn(shown.length === 1 ? curve.problems[shown[0]] : undefined),
-    height: 320,
+    height: functionHeight(model, place),
     tooltips: [["value", "@x"], ["effect", "@y{0.0000}"], ...(model.nProblems > 1 ? [[one, "@name"]] : [])],
     hover: { mode: "vline", line_policy: "nearest" },
     x_range: new Bokeh.DataRange1d(),
@@ -200,7 +200,7 @@ function drawLevels(model, place, problem) {
   const effect = order.map((i) => levels.effects[i][problem]);
   const figure = newFigure({
     x: model.effectOn(problem),
-    height: 70 + 22 * order.length,
+    height: functionHeight(model, place),
     y_range: new Bokeh.FactorRange({ factors: label }),
     tooltips: [["level", "@name"], ["effect", "@effect{0.0000}"], ...(levels.counts ? [["training rows", "@rows"]] : [])],
   });
@@ -231,7 +231,7 @@ function placesOf(axis) {
 }
 
 function drawPair(model, place, problem) {
-  const pair = (model.tables.get(place) || []).find((table) => table instanceof PairTerm);
+  const pair = pairAt(model, place);
   if (!pair) return null;
   const sides = pair.axes.map((axis, side) =>
     placesOf(axis).map((name, i) => name || `${model.name(pair.columns[side])} ${i}`),
@@ -255,7 +255,7 @@ function drawPair(model, place, problem) {
   const figure = newFigure({
     x: shortened(model.name(pair.columns[0]), 40),
     y: shortened(model.name(pair.columns[1]), 40),
-    height: Math.max(260, 90 + 24 * sides[1].length),
+    height: functionHeight(model, place),
     x_range: new Bokeh.FactorRange({ factors: unique[0] }),
     y_range: new Bokeh.FactorRange({ factors: unique[1] }),
     tooltips: [["across", "@a"], ["up", "@b"], ["effect", "@effect{0.0000}"]],
@@ -273,6 +273,21 @@ function drawPair(model, place, problem) {
 // The problem of a chart of levels or pairs, which shows one: the chosen one, or the strongest.
 function problemOf(model, place, choice) {
   return Number.isInteger(Number(choice)) && choice !== "" ? Number(choice) : model.strongest[place];
+}
+
+function pairAt(model, place) {
+  return (model.tables.get(place) || []).find((table) => table instanceof PairTerm);
+}
+
+function functionHeight(model, place) {
+  const kind = model.kind(place);
+  if (kind === "number") return 320;
+  if (kind === "category") {
+    const levels = levelsOf(model, place);
+    return 70 + 22 * Math.min(MOST_LEVELS, levels ? levels.names.length : 0);
+  }
+  const pair = pairAt(model, place);
+  return Math.max(260, 90 + 24 * (pair ? placesOf(pair.axes[1]).length : 0));
 }
 
 function drawFunction(model, place, choice, mark) {

@@ -158,7 +158,7 @@ class FeatureList {
       ` (${model.importance[place].toPrecision(3)}). ${effect}.${model.isComplete ? "" : ` The curve is ${form}.`}`;
     const chart = document.getElementById("feature-chart");
     chart.setAttribute("aria-label", `${model.name(place)}: ${effect}. The table below has the numbers.`);
-    this.charts.add(chart, () => drawFunction(model, place, choice));
+    this.charts.add(chart, () => drawFunction(model, place, choice), functionHeight(model, place));
     document.getElementById("density-note").hidden = model.kind(place) !== "number" || !densityOf(model, place);
     this.fillTable(place, choice);
   }
@@ -209,7 +209,7 @@ function functionTable(model, place, choice) {
     const rows = levels ? levels.names.map((name, i) => [name, ...counts(i), ...effects(i)]) : [];
     return { columns: ["Level", ...counted, ...shown.map((p) => model.problems[p])], rows };
   }
-  const pair = (model.tables.get(place) || []).find((table) => table instanceof PairTerm);
+  const pair = pairAt(model, place);
   if (!pair) return { columns: ["Value"], rows: [] };
   const problem = problemOf(model, place, choice);
   const [across, up] = pair.axes.map(placesOf);

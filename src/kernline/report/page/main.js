@@ -50,13 +50,13 @@ function start() {
   if (data.regression) connectRegression(data, charts);
   if (data.confusion) {
     const chart = document.getElementById("confusion-chart");
-    charts.add(chart, () => drawConfusion(data.confusion, data.labels, chart.clientWidth));
+    charts.add(chart, () => drawConfusion(data.confusion, data.labels, chart.clientWidth), confusionHeight(data.labels));
   }
   if (data.convergence.length) connectConvergence(data, charts);
   if (data.functions) {
     const model = new Model(data);
     model.seen = (place) => data.rows.length ? whatIfValues(model, data.rows, place) : [];
-    charts.add(document.getElementById("importance-chart"), () => drawImportance(model, 15));
+    charts.add(document.getElementById("importance-chart"), () => drawImportance(model), importanceHeight(model));
     new FeatureList(model, charts);
     if (data.rows.length) connectRows(new WhatIf(model, data, charts));
   }
