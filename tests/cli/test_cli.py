@@ -153,7 +153,7 @@ class TestTrain:
     [
         (["train"], 2, "Missing argument"),
         (["train", "iris.svm", "--cots", "1"], 2, "No such option"),
-        (["train", "iris.svm", "-c", "0"], 2, "'C' parameter"),
+        (["train", "iris.svm", "-c", "0"], 2, "-c must be auto or a float"),
         (["train", "iris.svm", "-t", "chi3"], 2, "unknown kernel 'chi3'"),
         (["train", "iris.svm", "-s", "5"], 2, "-s 5 is not supported"),
         (["train", "iris.svm", "-g", "wide"], 2, "'wide'"),
@@ -189,7 +189,7 @@ class TestTrain:
         (["datasets", "fetch", "r8"], 3, "published nowhere"),
         (["datasets", "path", "usps"], 3, "kernline datasets fetch usps"),
         (["datasets", "path", "digits"], 2, "no training file"),
-        (["datasets", "path", "mnits"], 3, "Did you mean mnist"),
+        (["datasets", "path", "mnits"], 3, "Did you mean 'mnist'"),
         (["bench", "iris.csv"], 2, "--target"),
     ],
 )

@@ -12,11 +12,13 @@ import pytest
 pytest.importorskip("typer")
 pytest.importorskip("rich")
 from rich.console import Console
-from sklearn.datasets import load_iris
+from sklearn.datasets import dump_svmlight_file, load_iris
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 
 import kernline
+import kernline.export
+from kernline.cli.explanation import Explainer, _csv, _json, _plain_text
 from kernline.cli.text_curves import Painter
 
 from ..shapes.models import mixed
@@ -77,6 +79,7 @@ class TestExplain:
         assert lines[1].split()[0] == "intercept"
         assert lines[4].strip().startswith("all others")
         assert sum(line.startswith("row ") for line in lines) == 300
+        assert len({line.index(".", line.index(" ", 12)) for line in lines[1:5]}) == 1  # decimal points, aligned
 
     def test_files_have_the_format_of_their_suffix(self, table):
         for name, begin in (("why.csv", "row,prediction"), ("why.json", '{"rows"'), ("why.txt", "row 1: ")):
@@ -106,11 +109,55 @@ class TestExplain:
         rows = json.loads(explained("svr.kern", "rows.csv", "--no-header", "--to", "json"))["rows"]
         expected = kernline.load("svr.kern").predict(X[:5, :3])
         np.testing.assert_allclose([row["prediction"] for row in rows], expected, atol=1e-5)
-        assert "row 1: " in explained("svr.kern", "rows.csv", "--no-header")
+        assert f"row 1: {expected[0]:.4g}\n" in explained("svr.kern", "rows.csv", "--no-header")
         pipe = make_pipeline(MinMaxScaler(), kernline.AdditiveSVC()).fit(X, y)
         kernline.save(pipe, "pipe.kern")
         rows = json.loads(explained("pipe.kern", "iris.svm", "--to", "json"))["rows"]
         assert [row["prediction"] for row in rows] == pipe.predict(X).tolist()
+
+    def test_each_of_several_outputs(self, folder):
+        X, _ = load_iris(return_X_y=True)
+        model = kernline.AdditiveSVR().fit(X[:, :2], X[:, 2:])
+        kernline.save(model, "two.kern")
+        np.savetxt("rows.csv", X[:5, :2], delimiter=",")
+        rows = json.loads(explained("two.kern", "rows.csv", "--no-header", "--to", "json"))["rows"]
+        assert [row["row"] for row in rows] == np.repeat(np.arange(1, 6), 2).tolist()
+        assert len({row["score_of"] for row in rows}) == 2
+        found = np.reshape([row["prediction"] for row in rows], (5, 2))
+        np.testing.assert_allclose(found, model.predict(X[:5, :2]), atol=1e-5)
+        for row in rows:
+            parts = sum(part["contribution"] for part in row["contributions"])
+            assert row["intercept"] + parts + row["others"] == pytest.approx(row["prediction"], abs=1e-5)
+        assert explained("two.kern", "rows.csv", "--no-header").count("row 3: ") == 2
+
+    def test_zeros_of_sparse_rows_add_nothing(self, folder):
+        """As in reports and ContributionDisplay; the same rows as a table are centred."""
+        X = np.random.default_rng(0).random((60, 5)) * (np.random.default_rng(1).random((60, 5)) < 0.4)
+        y = (X[:, 0] > X[:, 1]).astype(int)
+        dump_svmlight_file(X, y, "words.svm", zero_based=False)
+        np.savetxt("words.csv", X, delimiter=",")
+        kernline.save(kernline.AdditiveSVC("chi2", scale="max").fit(X, y), "words.kern")
+        sparse = json.loads(explained("words.kern", "words.svm", "--to", "json", "--top", 9))["rows"]
+        dense = json.loads(explained("words.kern", "words.csv", "--no-header", "--to", "json", "--top", 9))["rows"]
+        at_zero = [[part["contribution"] for part in row["contributions"] if not part["value"]] for row in sparse]
+        assert not any(any(parts) for parts in at_zero)
+        assert any(any(part["contribution"] and not part["value"] for part in row["contributions"]) for row in dense)
+        np.testing.assert_allclose([row["score"] for row in sparse], [row["score"] for row in dense], atol=1e-5)
+
+    @pytest.mark.parametrize("form", ["json", "csv", "text"])
+    def test_half_a_surrogate_pair_in_a_name(self, folder, form):
+        """Pandas refuses such names, but a model file may hold them."""
+        X = np.column_stack([np.arange(20.0), np.arange(20.0) % 3])
+        model = kernline.AdditiveSVC().fit(X, np.arange(20) > 9)
+        model.feature_names_in_ = np.array(["a\ud800", "ä"], dtype=object)
+        rows = Explainer(model, model.shapes_.with_names(["a\ud800", "ä"]), 2, 1).rows(X)
+        text = {"json": _json, "csv": _csv, "text": _plain_text}[form](rows)
+        if form == "json":
+            assert json.loads(text.encode())["rows"][0]["contributions"][0]["feature"] in ("a\ud800", "ä")
+        kernline.export.to_json(model, "curves.json")
+        assert json.loads((folder / "curves.json").read_bytes())["features"][0]["name"] == "a\ud800"
+        kernline.export.to_csv(model, "curves.csv")
+        assert (folder / "curves.csv").read_text(encoding="utf-8").count("a?") > 1
 
     @pytest.mark.parametrize(
         ("arguments", "message"),

@@ -34,7 +34,7 @@ class TestLibsvm:
         assert (folder / "iris.svm").read_bytes() == before
         assert (folder / "iris.svm.kern").exists()
 
-    @pytest.mark.parametrize(("option", "hint"), [("-m", "-j"), ("-R", "-B 10"), ("-d", "-p degree=3")])
+    @pytest.mark.parametrize(("option", "hint"), [("-m", "-j"), ("-R", "Leave -B out"), ("-d", "-p degree=3")])
     def test_hints(self, folder, option, hint):
         result = run("train", option, "5", "iris.svm")
         assert result.exit_code == 2
@@ -165,6 +165,24 @@ class TestOverwriting:
         assert result.exit_code == 2
         assert f"OUTPUT would overwrite {output}" in result.stderr
         assert (folder / output).read_bytes() == before
+
+    @pytest.mark.parametrize(
+        "command",
+        [
+            ("predict", "m.kern", "iris.svm", "-o"),
+            ("explain", "m.kern", "iris.svm", "-o"),
+            ("report", "m.kern", "iris.svm", "-o"),
+            ("convert", "iris.svm"),
+        ],
+    )
+    def test_other_models_are_kept(self, folder, command):
+        run("train", "iris.svm", "m.kern")
+        run("train", "iris.svm", "other.kern")
+        before = (folder / "other.kern").read_bytes()
+        result = run(*command, "other.kern")
+        assert result.exit_code == 2
+        assert "OUTPUT would overwrite other.kern, a model file" in result.stderr
+        assert (folder / "other.kern").read_bytes() == before
 
 
 class TestMessages:

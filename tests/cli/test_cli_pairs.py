@@ -79,7 +79,7 @@ def test_inspect_ranks_pairs_with_the_others(table):
         (("-b", "1", "--task", "regression"), "a regression does not have"),
         (("-b", "2"), "Invalid value for '-b'"),
         (("-s", "4", "--multi-class", "ovr"), "-s 4 is --multi-class crammer-singer"),
-        (("--multi-class", "all"), "'multi_class' parameter"),
+        (("--multi-class", "all"), "--multi-class must be one of"),
         (("--multi-class", "ovr", "-t", "rbf"), "no parameter 'multi_class'"),
     ],
 )

@@ -33,6 +33,14 @@ def test_writes_a_page(iris):
     assert 'id="what-if"' in text
 
 
+def test_a_dash_is_standard_output(iris):
+    result = run("report", "model.kern", "test.svm", "-o", "-", "--json")
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith("<!doctype html>")
+    assert json.loads(result.stderr.splitlines()[-1])["output"] == "-"
+    assert not (iris / "-").exists()
+
+
 def test_default_name_title_and_json(iris):
     result = run("report", "test.svm", "model.kern", "--title", "Iris & more", "--json")
     record = json.loads(result.stdout)

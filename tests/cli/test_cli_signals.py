@@ -6,6 +6,8 @@ import signal
 import subprocess
 import sys
 import threading
+from collections import deque
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -14,6 +16,7 @@ pytest.importorskip("typer")
 from sklearn.datasets import dump_svmlight_file
 
 import kernline
+from kernline.cli import _silence_interrupted_threads
 from kernline.cli.output import Output
 from kernline.cli.watch import Watch, _stopped_by_interrupt
 from kernline.io import atomic
@@ -122,8 +125,8 @@ class TestTemporaryFiles:
     @pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
     def test_a_forked_child_does_not_remove_those_of_its_parent(self, tmp_path):
         code = (
-            "import os, sys\n"
-            "from kernline.io.atomic import replacing\n"
+            "import os, runpy, sys\n"
+            f"replacing = runpy.run_path({atomic.__file__!r})['replacing']\n"
             "with replacing('x') as file:\n"
             "    file.write(b'content')\n"
             "    child = os.fork()\n"
@@ -156,3 +159,57 @@ class TestTemporaryFiles:
         assert -ended.returncode in (signal.SIGTERM, signal.SIGHUP)
         assert ended.stderr == b""
         assert {path.name for path in folder.iterdir()} == {"iris.svm", "iris.csv"}
+
+
+class TestMessages:
+    def test_ctrl_c_after_the_file_is_complete(self, folder, monkeypatch):
+        save = kernline.save
+
+        def interrupted(model, path):
+            save(model, path)
+            signal.raise_signal(signal.SIGINT)
+
+        monkeypatch.setattr(atomic, "_replaced", deque())  # without those of other tests
+        monkeypatch.setattr(kernline, "save", interrupted)
+        result = run("train", "iris.svm", "m.kern")
+        assert result.exit_code == 130
+        assert result.stderr.splitlines()[-1] == "kernline: interrupted; m.kern had been written"
+        assert kernline.load("m.kern").n_features_in_ == 4
+
+    def test_ctrl_c_during_an_import_on_first_use(self, folder):
+        """CPython drops exceptions of a module that is loaded on first use, and then cannot import from it."""
+        code = (
+            "import signal, sys\n"
+            "from kernline.cli import main\n"
+            "class Interrupt:\n"
+            "    def find_spec(self, name, *_):\n"
+            "        if name == 'scipy.stats._stats_py':\n"
+            "            sys.meta_path.remove(self)\n"
+            "            signal.raise_signal(signal.SIGINT)\n"
+            "sys.meta_path.insert(0, Interrupt())\n"
+            "main()\n"
+        )
+        command = [sys.executable, "-c", code, "cv", "iris.csv", "--target", "species", "-v", "3", "-c", "1", "-q"]
+        ended = subprocess.run(command, capture_output=True, text=True)
+        assert (ended.returncode, ended.stderr) == (130, "kernline: interrupted; nothing was written\n")
+
+    def test_ctrl_c_while_the_interpreter_exits(self, folder):
+        code = (
+            "import atexit, signal\n"
+            "from kernline.cli import main\n"
+            "atexit.register(signal.raise_signal, signal.SIGINT)\n"
+            "main()\n"
+        )
+        command = [sys.executable, "-c", code, "inspect", "iris.svm", "-q"]
+        ended = subprocess.run(command, capture_output=True, text=True)
+        assert (ended.returncode, ended.stderr) == (-signal.SIGINT, "")
+
+    def test_ctrl_c_while_a_thread_starts(self, monkeypatch):
+        """CPython then may release the lock of the new thread. Other errors that cannot be raised are printed."""
+        printed = []
+        monkeypatch.setattr(sys, "unraisablehook", printed.append)
+        _silence_interrupted_threads()
+        other = SimpleNamespace(exc_value=ZeroDivisionError())
+        for unraisable in (SimpleNamespace(exc_value=RuntimeError("release unlocked lock")), other):
+            sys.unraisablehook(unraisable)
+        assert printed == [other]

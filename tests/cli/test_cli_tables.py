@@ -14,6 +14,7 @@ pytest.importorskip("pyarrow", reason="tables need pyarrow")
 import pandas as pd
 
 import kernline
+from kernline.cli.searching import Found
 
 from ..encoding.tables import people
 from .test_cli import run
@@ -154,6 +155,14 @@ def test_svmlight_on_standard_input(folder):
     for content in (rows, gzip.compress(rows)):
         assert piped(content, "train", "-", "m.kern").returncode == 0
         assert kernline.load("m.kern").n_features_in_ == 2
+
+
+def test_a_search_says_why_the_highest_score_was_not_taken():
+    tried = [{"C": 1.0, "score": 0.81}, {"C": 10.0, "score": 0.7}, {"C": "auto", "score": 0.8}]
+    lines = Found(tried[2], tried, []).lines
+    assert lines[:4] == ["C      score", "1     0.8100", "10    0.7000", "auto  0.8000"]
+    assert lines[4] == "C = auto is taken: by chance alone, its score may differ as much from 0.8100."
+    assert not any("is taken" in line for line in Found(tried[0], tried, []).lines)
 
 
 def test_the_evidence_in_a_search(tables):

@@ -17,11 +17,13 @@ def main() -> None:
     try:
         standard_streams.prepare()
         _handle_termination()
+        _silence_interrupted_threads()
         skip_heavy_imports()
         try:
             _run()
         finally:
             sys.stdout.flush()  # an error at exit could no longer be reported
+            _end_quietly()
     except KeyboardInterrupt:  # outside of a command; commands print a message
         sys.exit(130)
     except OSError as error:
@@ -49,6 +51,28 @@ def _handle_termination() -> None:
         number = getattr(signal, name, None)
         if number is not None and signal.getsignal(number) == signal.SIG_DFL:
             signal.signal(number, _terminate)
+
+
+def _silence_interrupted_threads() -> None:
+    """Print no traceback of a thread that Ctrl-C hit while it was started.
+
+    If KeyboardInterrupt ends ``Thread.start`` of CPython, the main thread may release a lock that the new thread holds,
+    which then cannot release it. The interrupt itself is raised in the main thread, and reported.
+    """
+    default = sys.unraisablehook
+
+    def hook(unraisable: "sys.UnraisableHookArgs") -> None:
+        error = unraisable.exc_value
+        if not (isinstance(error, RuntimeError) and str(error) == "release unlocked lock"):
+            default(unraisable)
+
+    sys.unraisablehook = hook
+
+
+def _end_quietly() -> None:
+    """Let Ctrl-C end the process from here on: while the interpreter exits, Python would print a traceback."""
+    if signal.getsignal(signal.SIGINT) is signal.default_int_handler:
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def _terminate(number: int, _: FrameType | None) -> None:

@@ -12,6 +12,7 @@ from .bench import bench
 from .cv import cv
 from .explanation import explain
 from .habits import Habitual
+from .help_pages import SHORT_HELP, GroupedCommands
 from .inspection import convert, export, inspect
 from .named import app as named
 from .option_groups import expand_groups
@@ -21,15 +22,22 @@ from .training import train
 
 app = typer.Typer(
     name="kernline",
-    no_args_is_help=True,
-    add_completion=False,
+    cls=GroupedCommands,
+    invoke_without_command=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # importing rich would take longer than everything else in --help
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-for command in (train, predict, evaluate, explain, report, inspect, cv, convert, export, bench):
-    app.command(cls=Habitual)(expand_groups(command))
-app.add_typer(named, name="datasets")
+_COMMANDS = {
+    "Train": (train, cv),
+    "Use": (predict, evaluate, export),
+    "Look": (report, explain, inspect),
+    "Data and measurements": (convert, bench),
+}
+for heading, commands in _COMMANDS.items():
+    for command in commands:
+        app.command(cls=Habitual, rich_help_panel=heading)(expand_groups(command))
+app.add_typer(named, name="datasets", rich_help_panel=heading)
 
 
 def _version(wanted: bool) -> None:
@@ -40,6 +48,7 @@ def _version(wanted: bool) -> None:
 
 @app.callback()
 def about(
+    ctx: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version and exit.")
     ] = False,
@@ -47,14 +56,15 @@ def about(
     """Kernel SVMs at the cost of linear ones.
 
     \b
-    kernline train -c 10 train.svm model.kern
-    kernline evaluate model.kern test.svm
-    kernline predict model.kern test.svm -o labels.txt
-    kernline report model.kern test.svm -o report.html
-    kernline export model.kern model.onnx
+    kernline train train.csv model.kern --target label
+    kernline evaluate model.kern test.csv
+    kernline predict model.kern rows.csv -o labels.csv
+    kernline report model.kern test.csv
 
     See kernline COMMAND --help for the options of a command, with examples.
 
     Exit codes: 0 success; 1 unusable data, model or file; 2 wrong usage; 3 missing package or data set; 4 internal
     error; 130 interrupted; 141 output pipe closed.
     """
+    if ctx.invoked_subcommand is None:
+        sys.stdout.write(SHORT_HELP)

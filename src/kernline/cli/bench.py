@@ -50,7 +50,9 @@ def bench(
             metavar="TEST", help="Data to test on. Default: @NAME.t for a named data set, else a third of DATA."
         ),
     ] = None,
-    cost: Annotated[float, typer.Option("-c", "--cost", help="C for all models except kernline auto.")] = 1.0,
+    cost: Annotated[
+        float, typer.Option("-c", "--cost", metavar="C", help="C for all models except kernline auto.")
+    ] = 1.0,
     *,
     reading: Annotated[opt.SingleLabelled, Default(threads=1)],
     out: Output,

@@ -29,7 +29,7 @@ def cv(
         str | None,
         typer.Argument(metavar="MODEL", help="Where to save the best model, refitted to all rows. Default: nowhere."),
     ] = None,
-    folds: Annotated[int, typer.Option("-v", "--folds", min=2, help="Number of folds.")] = 5,
+    folds: Annotated[int, typer.Option("-v", "--folds", metavar="N", min=2, help="Number of folds.")] = 5,
     cost: Annotated[
         list[float] | None,
         mod.cost_option("A value of C to try. Can be repeated. Default: auto, a range of values."),
@@ -38,7 +38,8 @@ def cv(
     *,
     options: mod.ModelOptions,
     scoring: Annotated[
-        str | None, typer.Option("--scoring", help="Name of a scikit-learn scorer. Default: accuracy, or R².")
+        str | None,
+        typer.Option("--scoring", metavar="SCORER", help="Name of a scikit-learn scorer. Default: accuracy, or R²."),
     ] = None,
     seed: mod.Seed = 0,
     force: opt.Force = False,

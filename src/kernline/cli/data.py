@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, cast
 
 from .errors import UsageError
 from .options import ReadingOptions
 from .output import Output
 
 if TYPE_CHECKING:
-    from ..array_types import CSRMatrix, Indices, Labels, Matrix
+    from ..array_types import Array, CSRMatrix, Indices, Labels, Matrix
     from ..io import Data
+    from ..io.rows import OnBlock
+    from ..mapped.dataset import Dataset
     from .models import Model
 
     LabelSets: TypeAlias = list[tuple[str | float, ...]]
+    Score: TypeAlias = Callable[[Any], list[Array]]
 
 _TABS = {"tab": "\t", "\\t": "\t"}  # a tab is hard to type in a shell
 
@@ -38,6 +42,36 @@ class Rows(Protocol):
     target: str | int | None
 
 
+@dataclass(frozen=True)
+class DatasetRows:
+    """Encoded rows of a file, as what a command reads: y are the distinct labels only."""
+
+    X: Dataset
+    n_skipped: int = 0
+    qid: None = None
+
+    @property
+    def y(self) -> Labels | None:
+        """The labels, each once."""
+        return self.X.classes
+
+    @property
+    def feature_names(self) -> list[str] | None:
+        """The names of the columns."""
+        names = self.X.feature_names
+        return None if names is None else [str(name) for name in names]
+
+    @property
+    def zero_based(self) -> bool | None:
+        """Whether svmlight indices begin at 0."""
+        return self.X.origin[0]
+
+    @property
+    def target(self) -> str | int | None:
+        """The column that became y."""
+        return self.X.origin[1]
+
+
 class LabelledRows(Rows, Protocol):
     """Rows with one label each."""
 
@@ -54,6 +88,7 @@ class Reading:
     def labelled(self, source: str, model: Model | None = None) -> LabelledRows:
         """Read rows with labels; with a `model`, the columns that it was trained on."""
         check_exists(source)
+        _check_values(source)
         if self._target(model) is None and self._is_table(source):
             raise UsageError(f"{source} is a table. Pass --target with its label column{self._listed_columns(source)}.")
         data = self.rows(source, model, labels=True)
@@ -62,14 +97,105 @@ class Reading:
             raise ValueError(f"{source} has no labels.{hint}")
         return cast("LabelledRows", data)
 
-    def rows(self, source: str, model: Model | None = None, *, labels: bool = False) -> Rows:
-        """Read rows, with labels if there are any; with `labels`, the label column must exist."""
+    def dataset(self, source: str, **settings: Any) -> Dataset:
+        """Encode the rows of a file, without holding them all; `settings` are those of `Dataset`."""
+        from ..mapped.dataset import Dataset
+
+        check_exists(source)
+        _check_values(source)
+        if source.startswith("@"):
+            data = self._named(source[1:])
+            return Dataset(data.X, data.y, n_jobs=self.options.threads, **settings)
+        columns = self.options.columns.split(",") if self.options.columns is not None else None
+        target = self._target(None)
+        if target is None and self._is_table(source):
+            raise UsageError(f"{source} is a table. Pass --target with its label column{self._listed_columns(source)}.")
+        options = self._reading(source, target, columns, None, labels=True)
+        categorical = options.pop("categorical")
+        return Dataset(source, categorical="auto" if categorical is None else categorical, **settings, **options)
+
+    def scored(self, source: str, model: Model, score: Score, *, labels: bool = False) -> tuple[Rows, list[Array]]:
+        """Call `score` for some rows at a time, which are not kept; X of the result has no rows.
+
+        Returns what the file holds besides its rows, and all that `score` returned for each block, joined.
+        """
+        import numpy as np
+
+        found: list[list[Array]] = []
+        last: list[Any] = []
+        width = model.n_features_in_
+
+        def add(X: Any) -> None:
+            if X.shape[0]:  # the last block of a file may be empty
+                last[:] = [X]
+                found.append(score(self._as_wide(X, width, source, warn=False)))
+
+        if is_dataset(source):
+            data = self._encoded(source, found, score)
+        elif source.startswith("@"):
+            whole = self.rows(source, model, labels=labels)
+            return whole, score(whole.X)
+        else:
+            with self._base_hint(model):
+                data = self._file(source, model, labels=labels, on_block=add)
+            if data.y is not None:
+                _check_labels(data.y, source)
+            if last:
+                self._check_texts(data._replace(X=last[0]), model, source)
+            self._as_wide(cast("Matrix", data.X), width, source)
+            if not found and labels:
+                raise ValueError(f"{source} has no rows to evaluate on.")
+            if not found:
+                found.append(score(self._as_wide(cast("Matrix", data.X), width, source, warn=False)))
+        if labels and data.y is None:
+            raise ValueError(f"{source} has no labels. Pass --target with its label column.")
+        return cast("Rows", data), [np.concatenate(parts) for parts in zip(*found, strict=True)]
+
+    def opened(self, source: str) -> Dataset:
+        """Open a .kdata file. Options that say how to read values are refused: they were for `convert`."""
+        from ..mapped.dataset import Dataset
+
+        check_exists(source)
+        given = [name for name in self.options.given() if name != "--target"]
+        if given:
+            raise UsageError(f"{source} is encoded already: {given[0]} was for convert.")
+        dataset = Dataset.load(source, n_jobs=self.options.threads)
+        target = dataset.origin[1]
+        if self.options.target not in (None, str(target)):
+            known = "has no label column" if target is None else f"has the labels of {target!r}"
+            raise UsageError(f"{source} is encoded already and {known}: --target was for convert.")
+        return dataset
+
+    def _encoded(self, source: str, found: list[list[Array]], score: Score) -> Data:
+        from ..io import Data
+
+        dataset = self.opened(source)
+        for part in dataset.read_ahead(dataset.parts, lambda _, part: part):
+            found.append(score(part))
+        return Data(dataset[:1], dataset.y)
+
+    @contextmanager
+    def _base_hint(self, model: Model | None) -> Iterator[None]:
         try:
-            data = self._named(source[1:]) if source.startswith("@") else self._file(source, model, labels=labels)
+            yield
         except ValueError as error:
             if self.options.zero_based is None and model is not None and "read as one-based" in str(error):
                 error.add_note("The model was trained on a file whose indices start at 1.")
             raise
+
+    def labelled_scores(self, source: str, model: Model, score: Score) -> tuple[LabelledRows, list[Array]]:
+        """As `scored`, for rows that have labels."""
+        check_exists(source)
+        if not is_dataset(source) and self._target(model) is None and self._is_table(source):
+            raise UsageError(f"{source} is a table. Pass --target with its label column{self._listed_columns(source)}.")
+        data, found = self.scored(source, model, score, labels=True)
+        return cast("LabelledRows", data), found
+
+    def rows(self, source: str, model: Model | None = None, *, labels: bool = False) -> Rows:
+        """Read rows, with labels if there are any; with `labels`, the label column must exist."""
+        _check_values(source)
+        with self._base_hint(model):
+            data = self._named(source[1:]) if source.startswith("@") else self._file(source, model, labels=labels)
         if data.y is not None and (labels or model is not None):
             _check_labels(data.y, source)
         if model is not None:
@@ -77,7 +203,7 @@ class Reading:
             data = data._replace(X=self._as_wide(cast("Matrix", data.X), model.n_features_in_, source))
         return cast("Rows", data)
 
-    def _file(self, source: str, model: Model | None, *, labels: bool) -> Data:
+    def _file(self, source: str, model: Model | None, *, labels: bool, on_block: OnBlock | None = None) -> Data:
         from .. import io
 
         check_exists(source)
@@ -89,22 +215,34 @@ class Reading:
         target = self._target(model if self._is_table(source) else None)
         if options.target is None and isinstance(target, int) and not labels:
             target = None  # a table without labels may have a feature column at this number
-        return io.read(
-            source,
-            format=self._format(source),
-            target=target,
-            target_required=labels or options.target is not None,
-            labels_required=labels or model is None,
-            columns=columns,
-            categorical=self._text_columns(source, model),
-            header="auto" if options.header is None else options.header,
-            delimiter=_TABS.get(options.delimiter, options.delimiter) if options.delimiter is not None else None,
-            decimal=options.decimal,
-            multilabel=options.multilabel,
-            zero_based=self._zero_based(source, model),
-            on_error="skip" if options.skip_bad else "raise",
-            n_jobs=options.threads,
-        )
+        return io.read(source, **self._reading(source, target, columns, model, labels=labels), on_block=on_block)
+
+    def _reading(
+        self,
+        source: str,
+        target: str | int | None,
+        columns: Sequence[str] | None,
+        model: Model | None,
+        *,
+        labels: bool,
+    ) -> dict[str, Any]:
+        """The options of `io.read`."""
+        options = self.options
+        return {
+            "format": self._format(source),
+            "target": target,
+            "target_required": labels or options.target is not None,
+            "labels_required": labels or model is None,
+            "columns": columns,
+            "categorical": self._text_columns(source, model),
+            "header": "auto" if options.header is None else options.header,
+            "delimiter": _TABS.get(options.delimiter, options.delimiter) if options.delimiter is not None else None,
+            "decimal": options.decimal,
+            "multilabel": options.multilabel,
+            "zero_based": self._zero_based(source, model),
+            "on_error": "skip" if options.skip_bad else "raise",
+            "n_jobs": options.threads,
+        }
 
     def _listed_columns(self, source: str) -> str:
         """The names of the columns of a table, to continue a message; "" if it has none."""
@@ -200,14 +338,15 @@ class Reading:
             self.out.note(f"@{name}: {part} of the rows, chosen at random with a fixed seed; {other}.")
         return Data(*datasets.load_part(whole, test=test))
 
-    def _as_wide(self, X: Matrix, n_features: int, source: str) -> Matrix:
+    def _as_wide(self, X: Matrix, n_features: int, source: str, *, warn: bool = True) -> Matrix:
         """Make sparse rows as wide as the model; features that it was not trained on are ignored, as in LIBSVM."""
         from ..array_types import is_sparse
 
         # A named data set is treated as if it had been read from a LIBSVM file.
-        if X.shape[1] == n_features or not (is_sparse(X) or source.startswith("@")):
+        is_wide = is_sparse(X) or source.startswith("@") or self._kind(source) == "svmlight"
+        if X.shape[1] == n_features or not is_wide:
             return X
-        if X.shape[1] > n_features:
+        if warn and X.shape[1] > n_features:
             extra = X.shape[1] - n_features
             self.out.warn(f"{source} has {extra} features beyond the {n_features} of the model; they are ignored.")
         return resized(X, n_features)
@@ -254,15 +393,33 @@ def check_not_input(path: Path, *inputs: str) -> None:
             raise UsageError(f"OUTPUT would overwrite {given}. Choose another file.")
 
 
+def check_output(path: Path, *inputs: str) -> None:
+    """Raise an error if the output would overwrite a file that the command reads, or a model."""
+    check_not_input(path, *inputs)
+    if is_model(str(path)):
+        raise UsageError(f"OUTPUT would overwrite {path}, a model file. Choose another file.")
+
+
 def check_exists(source: str) -> None:
     """Raise an error if a file does not exist, before any other check."""
     if source != "-" and not source.startswith("@") and not Path(source).exists():
         raise FileNotFoundError(f"{source}: no such file. Named data sets start with @ (see kernline datasets list).")
 
 
+def _check_values(source: str) -> None:
+    """Raise an error if a file holds codes: most commands need values."""
+    if is_dataset(source):
+        raise UsageError(f"{source} holds codes; this command needs values. Pass the data that it was converted from.")
+
+
+def is_dataset(path: str) -> bool:
+    """Whether a file name is that of encoded rows."""
+    return path.lower().endswith(".kdata")
+
+
 def is_model(path: str) -> bool:
     """Whether this is a model file: it starts with the length of the header and a brace."""
-    if not os.path.isfile(path):  # bytes read from a pipe here would be missing from the data
+    if is_dataset(path) or not os.path.isfile(path):  # bytes read from a pipe here would be missing from the data
         return False
     try:
         with open(path, "rb") as stream:

@@ -13,6 +13,8 @@ from enum import IntEnum
 
 import typer
 
+from ..suggestions import did_you_mean
+from .light_imports import was_interrupted
 from .standard_streams import forget_stdout
 
 
@@ -42,6 +44,8 @@ def explained(fail: Callable[[str, int], None]) -> Iterator[None]:
     except UsageError as error:
         fail(str(error), ExitCode.USAGE)
     except ImportError as error:
+        if was_interrupted():
+            fail(_interruption(), ExitCode.INTERRUPTED)
         fail(str(error), ExitCode.MISSING)
     except MemoryError as error:
         fail(f"not enough memory ({error})" if str(error) else "not enough memory", ExitCode.BAD_INPUT)
@@ -51,7 +55,7 @@ def explained(fail: Callable[[str, int], None]) -> Iterator[None]:
     except KeyboardInterrupt:
         if threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGINT, signal.SIG_DFL)  # a second Ctrl-C ends at once, without a traceback
-        fail("interrupted; nothing was written", ExitCode.INTERRUPTED)
+        fail(_interruption(), ExitCode.INTERRUPTED)
     except (ValueError, OSError, EOFError) as error:  # for EOFError, click would only print "Aborted!"
         if getattr(error, "filename", None) == "standard output":
             forget_stdout()
@@ -64,6 +68,13 @@ def explained(fail: Callable[[str, int], None]) -> Iterator[None]:
             f"internal error: {what}. Please report it, with the traceback that KERNLINE_DEBUG=1 shows.",
             ExitCode.INTERNAL,
         )
+
+
+def _interruption() -> str:
+    """Ctrl-C can come between the end of a file and the end of the command."""
+    atomic = sys.modules.get("kernline.io.atomic")
+    written = atomic.written() if atomic is not None else []
+    return f"interrupted; {', '.join(written)} had been written" if written else "interrupted; nothing was written"
 
 
 # Parameters of the library that are options here, and those that are passed with -p.
@@ -104,8 +115,24 @@ _PHRASES = {
 }
 
 
+# scikit-learn's message of a parameter that is not allowed, and the names in it.
+_WRONG_PARAMETER = re.compile(r"^The '(\w+)' parameter of \w+ must be (.*)\. Got (.*) instead\.", flags=re.DOTALL)
+_AMONG = re.compile(r"a str among \{(.*?)\}")
+
+
+def _wrong_option(found: re.Match[str]) -> str:
+    """The message in terms of options, with names in order and the nearest one."""
+    name, allowed, given = found.groups()
+    option = {"C": "-c", "multi_class": "--multi-class"}.get(name, f"--{name}" if name in _OPTIONS else f"-p {name}")
+    names = sorted(re.findall(r"'([^']*)'", " ".join(_AMONG.findall(allowed))))
+    allowed = _AMONG.sub(f"one of {', '.join(names)}" if len(names) > 1 else "".join(names), allowed, count=1)
+    allowed = re.sub(r" or an instance of '[^']*'", "", allowed)  # a command line has no objects
+    return f"{option} must be {allowed}, not {given}. {did_you_mean(given.strip(chr(39)), names)}".rstrip()
+
+
 def as_options(text: str) -> str:
     """A message of the library in terms of the command line: --scale rank instead of scale='rank'."""
+    text = re.sub(_WRONG_PARAMETER, _wrong_option, text)
     for pattern, words in _PHRASES.items():
         text = re.sub(pattern, words, text)
     text = re.sub(r"(--\w+) (?=[,. ])", r"\1", text)

@@ -7,6 +7,7 @@ import math
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
+from ..suggestions import did_you_mean
 from .errors import UsageError
 from .model_options import ModelOptions
 
@@ -57,7 +58,7 @@ def task_of(options: ModelOptions) -> str:
     loss = loss_and_solver(options)["loss"]
     task = options.task
     if task not in (None, *TASKS):
-        raise UsageError(f"--task must be {' or '.join(TASKS)}, not {task!r}.")
+        raise UsageError(f"--task must be {' or '.join(TASKS)}, not {task!r}. {did_you_mean(task, TASKS)}".rstrip())
     if loss in _REGRESSION_LOSSES:
         if task == "classification":
             raise UsageError(f"loss {loss} is for --task regression.")
@@ -78,7 +79,8 @@ def estimator_class(name: str | None, kernel: str | None, task: str) -> type[SVM
         if name == "nystrom" and kernel not in _LANDMARK_KERNELS:
             additive = ", ".join(kernline.kernels.BY_NAME)
             raise UsageError(
-                f"unknown kernel {kernel!r}. Additive kernels: {additive}; landmark kernels: "
+                f"unknown kernel {kernel!r}. {did_you_mean(kernel, [*kernline.kernels.BY_NAME, *_LANDMARK_KERNELS])}"
+                f"Additive kernels: {additive}; landmark kernels: "
                 f"{', '.join(_LANDMARK_KERNELS)}. With --estimator nystrom, other kernels of scikit-learn work too."
             )
     if task == "regression":
@@ -95,7 +97,8 @@ def estimator_class(name: str | None, kernel: str | None, task: str) -> type[SVM
             raise UsageError("--estimator budgeted is not available in this build.")
         return kernline.BudgetedSVC
     if name not in ESTIMATORS:
-        raise UsageError(f"--estimator must be one of {', '.join(ESTIMATORS)}, not {name!r}.")
+        near = did_you_mean(name, ESTIMATORS)
+        raise UsageError(f"--estimator must be one of {', '.join(ESTIMATORS)}, not {name!r}. {near}".rstrip())
     return kernline.AdditiveSVC if name == "additive" else kernline.NystromSVC
 
 
@@ -108,7 +111,8 @@ def build(cls: type[_Estimator], given: Mapping[str, object], extra: list[str]) 
     parameters |= dict(_parameter(text) for text in extra)
     for name in parameters:
         if name not in known:
-            raise UsageError(f"{cls.__name__} has no parameter {name!r}. It has: {', '.join(sorted(known))}.")
+            near = did_you_mean(name, known)
+            raise UsageError(f"{cls.__name__} has no parameter {name!r}. {near}It has: {', '.join(sorted(known))}.")
     model = cls(**parameters)
     model._validate_params()
     return model
@@ -186,7 +190,7 @@ def _column(text: str, names: Sequence[str] | None) -> int:
     if text.isdigit() or names is None:
         return int(text) if text.isdigit() else -1
     known = ", ".join(names[:_NAMES_LISTED]) + (", …" if len(names) > _NAMES_LISTED else "")
-    raise UsageError(f"--interactions: there is no column {text!r}. There are: {known}.")
+    raise UsageError(f"--interactions: there is no column {text!r}. {did_you_mean(text, names)}There are: {known}.")
 
 
 def intercept(bias: float | None) -> dict[str, object]:

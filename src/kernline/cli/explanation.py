@@ -6,13 +6,14 @@ import csv
 import io
 import sys
 from collections.abc import Iterator
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, TypedDict
 
 import typer
 
 from . import options as opt
-from .data import Reading, check_not_input, model_and_data
+from .data import Reading, check_output, model_and_data
 from .errors import UsageError
 from .models import (
     Classifier,
@@ -24,7 +25,7 @@ from .models import (
     load_predictor,
     named_curves,
 )
-from .output import Output
+from .output import Output, encodable
 
 if TYPE_CHECKING:
     from rich.text import Text
@@ -59,13 +60,19 @@ def explain(
     data: opt.DataFile,
     output: Annotated[
         str | None,
-        typer.Option("-o", "--output", help="Where to write the explanations. Default: standard output."),
+        typer.Option(
+            "-o", "--output", metavar="FILE", help="Where to write the explanations. Default: standard output."
+        ),
     ] = None,
     to: Annotated[
         str | None,
-        typer.Option("--to", help="text, csv or json. Default: by the suffix of the output, else text."),
+        typer.Option(
+            "--to", metavar="FORMAT", help="text, csv or json. Default: by the suffix of the output, else text."
+        ),
     ] = None,
-    top: Annotated[int, typer.Option("--top", min=1, help="Contributions to show per row, the largest first.")] = 5,
+    top: Annotated[
+        int, typer.Option("--top", metavar="N", min=1, help="Contributions to show per row, the largest first.")
+    ] = 5,
     *,
     reading: opt.ForModel,
     out: Output,
@@ -73,8 +80,9 @@ def explain(
     """Explain predictions row by row.
 
     Shows what each feature adds to the score of the predicted class, or, with two classes, to that of the second; of a
-    regression, to the prediction. The intercept, the contributions shown and the sum of the others add up to the score.
-    Effects are centred: a feature adds nothing where it has its average effect.
+    regression, to the prediction. Each of several outputs is explained. The intercept, the contributions
+    shown and the sum of the others add up to the score. Effects are centred: a feature adds nothing where it has its
+    average effect. Those of sparse rows are not: there a zero adds nothing.
 
     \b
     kernline explain model.kern rows.csv
@@ -86,7 +94,7 @@ def explain(
         form = _form(to, path, json=out.json)
         model, data = model_and_data(model, data)
         if path is not None:
-            check_not_input(path, model, data)
+            check_output(path, model, data)
             out.claim(path)
         svm = load_predictor(model, reading.threads)
         shapes = _shapes(svm, model)
@@ -99,12 +107,12 @@ def explain(
         text = {"text": _plain_text, "csv": _csv, "json": _json}[form](rows)
         if path is None:
             with out.stdout() as stream:
-                stream.write(text)
+                stream.write(encodable(text, stream))
             return
         from ..io.atomic import replacing
 
         with replacing(path) as file:
-            file.write(text.encode())
+            file.write(text.encode("utf-8", "replace"))
         out.result({"output": str(path), "rows": X.shape[0]}, [] if out.quiet else [f"{path}: {X.shape[0]} rows"])
 
 
@@ -124,7 +132,7 @@ def _shapes(svm: Classifier | Regressor, path: str) -> ShapeFunctions:
             f"{path} is a {described(svm)}, whose score is not a sum over features. Train an additive model, such as "
             "AdditiveSVC, to have its predictions explained."
         )
-    return shapes if shapes.training is None else shapes.centred()
+    return shapes
 
 
 class Explainer:
@@ -153,12 +161,12 @@ class Explainer:
         import numpy as np
 
         received = before_final_step(self.svm, X)
-        found = self.shapes.explain(received, self.n_threads)
+        shapes = self.shapes.centred() if self.shapes.is_centred_for(received) else self.shapes
+        found = shapes.explain(received, self.n_threads)
         X = X if self.keeps_columns else received
         units = np.ones(self.shapes.n_problems) if self.units is None else self.units
         scores = found.decision() * units
-        predictions, problems = self._predictions(scores)
-        for i, (prediction, p) in enumerate(zip(predictions, problems, strict=True)):
+        for i, p, prediction in self._predictions(scores):
             parts = found.row(i, p) * units[p]
             shown = found.top(i, self.top, p)
             yield {
@@ -174,15 +182,17 @@ class Explainer:
                 "others": float(parts.sum() - parts[shown].sum()),
             }
 
-    def _predictions(self, scores: Array) -> tuple[list[str | int | float], list[int]]:
-        """What is predicted for each row, and the problem to explain."""
+    def _predictions(self, scores: Array) -> Iterator[tuple[int, int, str | int | float]]:
+        """Rows, the problems to explain, and what is predicted: each of several outputs."""
         if not is_classifier(self.svm):
-            return scores[:, 0].tolist(), [0] * len(scores)
+            yield from ((i, p, float(scores[i, p])) for i, p in product(range(len(scores)), range(scores.shape[1])))
+            return
         from ..estimators.one_vs_rest import labels
 
         values = scores[:, 0] if scores.shape[1] == 1 else scores
+        problems = [0] * len(scores) if scores.shape[1] == 1 else scores.argmax(axis=1).tolist()
         found = labels(self.svm.classes_, values).tolist()
-        return found, ([0] * len(scores) if scores.shape[1] == 1 else scores.argmax(axis=1).tolist())
+        yield from zip(range(len(scores)), problems, found, strict=True)
 
     def _value(self, X: Matrix, i: int, k: int) -> str | float | None:
         """The value of a feature in a row, as it was read; of a pair, both as text. None is a missing value."""
@@ -231,19 +241,23 @@ def _plain_text(rows: Iterator[_Row]) -> str:
 def _lines(row: _Row, painter: Painter) -> list[Text]:
     from rich.cells import cell_len
 
+    from ..number_text import aligned, short
     from .text_curves import DOWN, UP
 
-    score = f"{row['score']:+.4g}"
-    lines = [painter.text(f"row {row['row']}: {painter.shown(str(row['prediction']))}", "bold")]
-    of = "prediction" if isinstance(row["prediction"], float) and row["score_of"] == "prediction" else "score"
-    lines[0].append(f" (score of {painter.shown(row['score_of'])} {score})" if of == "score" else f" ({score})")
+    of, prediction = painter.shown(row["score_of"]), row["prediction"]
+    if isinstance(prediction, float):
+        name = "" if of == "prediction" else f"{of} = "
+        lines = [painter.text(f"row {row['row']}: {name}{short(prediction)}", "bold")]
+    else:
+        lines = [painter.text(f"row {row['row']}: {painter.shown(str(prediction))}", "bold")]
+        lines[0].append(f" (score of {of} {row['score']:+.4g})")
     parts = [(_described(part, painter), part["contribution"]) for part in row["contributions"]]
     parts = [("intercept", row["intercept"]), *parts, ("all others", row["others"])]
     room = max(cell_len(name) for name, _ in parts)
     largest = max(abs(value) for _, value in parts) or 1.0
     width = max(8, min(30, painter.width - room - 16))
-    for name, value in parts:
-        line = painter.text(f"  {name}{' ' * (room - cell_len(name))} {value:>+9.3g} ")
+    for (name, value), text in zip(parts, aligned([value for _, value in parts]), strict=True):
+        line = painter.text(f"  {name}{' ' * (room - cell_len(name))} {text} ")
         line.append_text(painter.bar(abs(value) / largest, width, UP if value > 0.0 else DOWN))
         line.rstrip()
         lines.append(line)
@@ -275,6 +289,6 @@ def _csv(rows: Iterator[_Row]) -> str:
 
 def _json(rows: Iterator[_Row]) -> str:
     """A list of rows."""
-    import json
+    from ..json_text import json_text
 
-    return json.dumps({"rows": list(rows)}, ensure_ascii=False) + "\n"
+    return json_text({"rows": list(rows)}) + "\n"

@@ -6,10 +6,11 @@ import re
 from collections.abc import Callable
 from typing import Any, NoReturn
 
-from typer.core import TyperCommand
+from ..suggestions import did_you_mean
+from .help_pages import GroupedCommand
 
 _HINTS = {
-    "-R": "The intercept is always penalised; -B 10 penalises it less than -B 1.",
+    "-R": "Leave -B out: the intercept is then not penalised.",
     "-n": "nu-SVM is not supported; -c sets the cost, -j the number of threads.",
     "-m": "There is no kernel cache; -j sets the number of threads.",
     "-d": "Set the degree of a polynomial kernel with -p degree=3.",
@@ -18,7 +19,7 @@ _HINTS = {
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
 
 
-class Habitual(TyperCommand):
+class Habitual(GroupedCommand):
     """A command that accepts ``-w1 2`` for ``-w 1:2``, and gives hints for LIBSVM options that are not supported."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
@@ -27,10 +28,13 @@ class Habitual(TyperCommand):
         try:
             return super().parse_args(ctx, _weights(args, ctx.fail))
         except Exception as error:
-            hint = _HINTS.get(getattr(error, "option_name", ""))
-            if hint is not None and type(error).__name__ == "NoSuchOption":
-                ctx.fail(f"No such option: {error.option_name}. {hint}")  # type: ignore[attr-defined]
-            raise
+            if type(error).__name__ != "NoSuchOption":
+                raise
+            name = error.option_name  # type: ignore[attr-defined]
+            known = [option for one in self.get_params(ctx) for option in (*one.opts, *one.secondary_opts)]
+            near = did_you_mean(name, [option for option in known if option.startswith("--")])
+            ctx.fail(f"No such option: {name}. {_HINTS.get(name, near)}".rstrip())
+            raise  # not reached, but the type of `fail` does not say so
 
 
 def _weights(args: list[str], fail: Callable[[str], NoReturn]) -> list[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, BinaryIO, cast
 import typer
 
 from . import options as opt
-from .data import Reading, Rows, check_not_input, is_model
+from .data import Reading, Rows, check_not_input, check_output, is_dataset, is_model
 from .errors import UsageError
 from .models import Model, before_final_step, described, final_step, load_model, named_curves
 from .output import Output, printable, table
@@ -35,9 +35,11 @@ def inspect(
     ],
     data: Annotated[
         str | None,
-        typer.Option("--data", help="Data used to rank the features. Default: as they mattered in training."),
+        typer.Option(
+            "--data", metavar="FILE", help="Data used to rank the features. Default: as they mattered in training."
+        ),
     ] = None,
-    top: Annotated[int, typer.Option("--top", min=1, help="Number of features to list and draw.")] = 10,
+    top: Annotated[int, typer.Option("--top", metavar="N", min=1, help="Number of features to list and draw.")] = 10,
     *,
     reading: opt.SingleLabelled,
     out: Output,
@@ -75,7 +77,23 @@ def convert(
     output: Annotated[
         str, typer.Argument(metavar="OUTPUT", help="Output file, in the format of its suffix; - for standard output.")
     ],
-    to: Annotated[str, typer.Option("--to", help="Output format, if the file name does not show it.")] = "auto",
+    to: Annotated[
+        str,
+        typer.Option(
+            "--to",
+            metavar="FORMAT",
+            autocompletion=opt.FORMAT_NAMES,
+            help="Output format, if the file name does not show it.",
+        ),
+    ] = "auto",
+    kernel: Annotated[
+        str | None,
+        typer.Option("--kernel", metavar="KERNEL", help="Of the models to train on a .kdata file. Default: auto."),
+    ] = None,
+    scale: Annotated[
+        str | None,
+        typer.Option("--scale", metavar="SCALE", help="Of the models to train on a .kdata file. Default: auto."),
+    ] = None,
     *,
     reading: opt.ReadingOptions,
     out: Output,
@@ -83,9 +101,11 @@ def convert(
     """Convert data to another format.
 
     Formats are svmlight (LIBSVM), csv, tsv, parquet, arrow, npy and npz. With the suffix .gz, .bz2 or .xz the output is
-    compressed.
+    compressed. A .kdata file holds the rows as codes, a byte per value or less, for `kernline train`; DATA is read
+    twice for it, and is never in memory as a whole.
 
     \b
+    kernline convert data.svm data.kdata
     kernline convert table.csv table.svm --target species
     kernline convert data.svm.bz2 data.parquet
     kernline convert @digits digits.svm
@@ -94,10 +114,15 @@ def convert(
         from .. import io
         from ..io.atomic import replacing
 
+        if is_dataset(output) and to == "auto":
+            _convert_to_codes(Reading(out, reading), source, output, kernel, scale)
+            return
+        if kernel is not None or scale is not None:
+            raise UsageError("--kernel and --scale apply to .kdata files, which hold codes.")
         kind = io.FORMATS[io.format_of(output, to)]
         path = Path(output)
         if output != "-":
-            check_not_input(path, source)
+            check_output(path, source)
             out.claim(path)
         content = Reading(out, reading).rows(source)
         qid = content.qid
@@ -122,6 +147,19 @@ def convert(
         out.result(record, [] if out.quiet else [f"{output}: {rows:,} × {features:,}"])
 
 
+def _convert_to_codes(reading: Reading, source: str, output: str, kernel: str | None, scale: str | None) -> None:
+    """Encode the rows of a file."""
+    out, path = reading.out, Path(output)
+    check_output(path, source)
+    out.claim(path)
+    with out.status(f"Reading {source}"):
+        dataset = reading.dataset(source, kernel=kernel or "auto", scale=scale or "auto")
+        dataset.save(path)
+    rows, features = dataset.shape
+    record = {"output": output, "rows": rows, "features": features, "bytes": path.stat().st_size}
+    out.result(record, [] if out.quiet else [f"{output}: {rows:,} × {features:,}, {path.stat().st_size:,} bytes"])
+
+
 def export(
     model: opt.ModelFile,
     output: Annotated[
@@ -129,10 +167,10 @@ def export(
         typer.Argument(metavar="OUTPUT", help="Output file; its suffix selects the format: .onnx, .h, .json or .csv."),
     ],
     to: Annotated[
-        str | None, typer.Option("--to", help="onnx, c, json or csv, if the suffix does not show it.")
+        str | None, typer.Option("--to", metavar="FORMAT", help="onnx, c, json or csv, if the suffix does not show it.")
     ] = None,
     name: Annotated[
-        str | None, typer.Option("--name", help="Prefix of the names in C. Default: the file name.")
+        str | None, typer.Option("--name", metavar="NAME", help="Prefix of the names in C. Default: the file name.")
     ] = None,
     force: Annotated[
         bool, typer.Option("--force", help="Overwrite OUTPUT even if it is not an exported model.")

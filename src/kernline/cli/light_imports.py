@@ -8,9 +8,27 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from importlib.machinery import ModuleSpec, PathFinder
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from importlib.util import LazyLoader
 from types import ModuleType
+
+
+class _Interruptible(SourceFileLoader):
+    """Notes Ctrl-C while a module is loaded on first use: CPython drops exceptions there, and fails to import later."""
+
+    was_interrupted = False
+
+    def exec_module(self, module: ModuleType) -> None:
+        try:
+            super().exec_module(module)
+        except KeyboardInterrupt:
+            _Interruptible.was_interrupted = True
+            raise
+
+
+def was_interrupted() -> bool:
+    """Whether Ctrl-C ended the import of a module that is loaded on first use."""
+    return _Interruptible.was_interrupted
 
 
 class _HeavyModules:
@@ -24,8 +42,8 @@ class _HeavyModules:
         if name != "scipy.stats":
             return None
         spec = PathFinder.find_spec(name, path)
-        if spec is not None and spec.loader is not None:
-            spec.loader = LazyLoader(spec.loader)
+        if spec is not None and isinstance(spec.loader, SourceFileLoader):
+            spec.loader = LazyLoader(_Interruptible(spec.loader.name, spec.loader.path))
         return spec
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from .errors import UsageError
+from .help_pages import GroupedCommand
 from .option_groups import Fixed, expand_groups
 from .output import Output, table
 
@@ -21,7 +22,7 @@ app = typer.Typer(help="List, download and locate named data sets.", no_args_is_
 Name = Annotated[str, typer.Argument(metavar="NAME", help="Name of a data set, as in kernline datasets list.")]
 
 
-@app.command("list")
+@app.command("list", cls=GroupedCommand)
 @expand_groups
 def list_(*, out: Output) -> None:
     """List the data sets. In other commands, @NAME stands for the training part and @NAME.t for the test part.
@@ -42,7 +43,7 @@ def list_(*, out: Output) -> None:
         out.result({"datasets": entries}, names if out.quiet else table(header, rows))
 
 
-@app.command()
+@app.command(cls=GroupedCommand)
 @expand_groups
 def fetch(name: Name, *, out: Output) -> None:
     """Download a data set into the cache, verify it, and print its path.
@@ -58,7 +59,7 @@ def fetch(name: Name, *, out: Output) -> None:
         out.result({"name": name, "files": paths}, paths or [f"{name} does not need a file."])
 
 
-@app.command()
+@app.command(cls=GroupedCommand)
 @expand_groups
 def path(
     name: Name,

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Annotated
 
 import typer
 
+from .completion import among, data_sets
 from .option_groups import Fixed
 
 
@@ -21,8 +22,10 @@ DataFile = Annotated[
     typer.Argument(
         metavar="DATA",
         help="A LIBSVM, CSV, Parquet, Arrow or NumPy file; - for standard input; @NAME for a named data set.",
+        autocompletion=data_sets,
     ),
 ]
+FORMAT_NAMES = among("svmlight", "csv", "tsv", "parquet", "arrow", "npy", "npz")
 ModelFile = Annotated[str, typer.Argument(metavar="MODEL", help="A model file.")]
 Force = Annotated[bool, typer.Option("--force", help="Overwrite MODEL even if it is not a model file.")]
 
@@ -36,6 +39,8 @@ class ReadingOptions:
         typer.Option(
             "--format",
             "-f",
+            metavar="FORMAT",
+            autocompletion=FORMAT_NAMES,
             help="Format of the data if the file name does not show it: svmlight (LIBSVM), csv, tsv, parquet, arrow, "
             "npy or npz.",
         ),
@@ -43,17 +48,24 @@ class ReadingOptions:
     target: Annotated[
         str | None,
         typer.Option(
-            "--target", help="Label column of a table: its name, or its number (0 is the first, -1 the last)."
+            "--target",
+            metavar="COLUMN",
+            help="Label column of a table: its name, or its number (0 is the first, -1 the last).",
         ),
     ] = None
     columns: Annotated[
         str | None,
-        typer.Option("--columns", help="Feature columns to use, separated by commas. Default: all except the target."),
+        typer.Option(
+            "--columns",
+            metavar="COLUMNS",
+            help="Feature columns to use, separated by commas. Default: all except the target.",
+        ),
     ] = None
     categorical: Annotated[
         str | None,
         typer.Option(
             "--categorical",
+            metavar="COLUMNS",
             help="Feature columns to read as text even if they hold numbers, separated by commas. Others are text if "
             "they hold text.",
         ),
@@ -67,10 +79,15 @@ class ReadingOptions:
     ] = None
     delimiter: Annotated[
         str | None,
-        typer.Option("--delimiter", help="Field delimiter of a CSV file, such as ';', or 'tab'. Default: found."),
+        typer.Option(
+            "--delimiter",
+            metavar="CHARACTER",
+            help="Field delimiter of a CSV file, such as ';', or 'tab'. Default: detected.",
+        ),
     ] = None
     decimal: Annotated[
-        str, typer.Option("--decimal", help="Decimal point of the numbers in a CSV file: '.' or ','.")
+        str,
+        typer.Option("--decimal", metavar="CHARACTER", help="Decimal point of the numbers in a CSV file: '.' or ','."),
     ] = "."
     zero_based: Annotated[
         bool | None,
@@ -89,10 +106,20 @@ class ReadingOptions:
         typer.Option(
             "--threads",
             "-j",
+            metavar="N",
             callback=_check_threads,
             help="Number of threads; -1: all cores. Results do not depend on it.",
         ),
     ] = -1
+
+    def given(self) -> list[str]:
+        """The options that say how to read a file, as far as they were given."""
+        off = {"header": "--no-header", "zero_based": "--one-based"}
+        return [
+            off[field.name] if getattr(self, field.name) is False else f"--{field.name.replace('_', '-')}"
+            for field in fields(self)
+            if field.name != "threads" and getattr(self, field.name) != field.default
+        ]
 
 
 SingleLabelled = Annotated[ReadingOptions, Fixed(multilabel=False)]

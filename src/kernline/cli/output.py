@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import sys
 import time
 import warnings
@@ -57,14 +58,14 @@ class Output:
             sys.stderr.write(text + "\n")
         elif text:
             with self.stdout() as stream:
-                stream.write(_encodable(text, stream) + "\n")
+                stream.write(encodable(text, stream) + "\n")
 
     def fail(self, text: str, code: int) -> NoReturn:
         """Print an error message and exit."""
         if self.json and not self._stdout_is_taken:
             sys.stdout.write(json.dumps({"error": text, "exit_code": int(code)}) + "\n")
         lines = (printable(line) for line in text.split("\n"))
-        sys.stderr.write(_encodable("kernline: " + "\n".join(lines), sys.stderr) + "\n")
+        sys.stderr.write(encodable("kernline: " + "\n".join(lines), sys.stderr) + "\n")
         raise typer.Exit(int(code))
 
     def claim(self, path: Path) -> None:
@@ -76,6 +77,10 @@ class Output:
 
         check_writable(path)
         self._stdout_is_taken = open_descriptor(path) == 1
+
+    def take_stdout(self) -> None:
+        """Keep standard output for data: results go to standard error."""
+        self._stdout_is_taken = True
 
     @contextmanager
     def stdout(self) -> Iterator[TextIO]:
@@ -110,16 +115,14 @@ class Output:
 
 
 def table(header: Sequence[str], rows: Sequence[Sequence[object]]) -> list[str]:
-    """Lines of a table: the first column aligned left, the others right."""
+    """Lines of a table: numbers aligned right, text left."""
     cells = [[printable(str(cell)) for cell in row] for row in [header, *rows]]
-    widths = [max(len(row[k]) for row in cells) for k in range(len(header))]
-    return [
-        "  ".join(
-            cell.ljust(width) if k == 0 else cell.rjust(width)
-            for k, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ).rstrip()
-        for row in cells
-    ]
+    for k in range(len(header)):
+        width = max(len(row[k]) for row in cells)
+        is_text = k == 0 or not any(re.match(r"[+-]?\d", row[k]) for row in cells)
+        for row in cells:
+            row[k] = row[k].ljust(width) if is_text else row[k].rjust(width)
+    return ["  ".join(row).rstrip() for row in cells]
 
 
 def printable(text: str) -> str:
@@ -127,7 +130,7 @@ def printable(text: str) -> str:
     return "".join(char if char.isprintable() else "?" for char in text)
 
 
-def _encodable(text: str, stream: TextIO) -> str:
+def encodable(text: str, stream: TextIO) -> str:
     """The text, with escapes for characters that the stream cannot encode, such as bytes of a file name."""
     encoding = getattr(stream, "encoding", None) or "utf-8"
     return text.encode(encoding, "backslashreplace").decode(encoding)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, TypedDict
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 
 import typer
 
 from . import options as opt
-from .data import Reading, check_not_input, labelled_part, model_and_data
+from .data import Reading, check_output, labelled_part, model_and_data
 from .errors import UsageError
 from .models import Classifier, is_classifier, load_predictor
 from .models import probabilities as probabilities_of
@@ -32,6 +32,7 @@ def predict(
         typer.Option(
             "-o",
             "--output",
+            metavar="FILE",
             help="Where to write the predictions, one per line; .csv files get a header. Default: standard output.",
         ),
     ] = None,
@@ -39,7 +40,12 @@ def predict(
     probability: Annotated[
         int,
         typer.Option(
-            "-b", "--probability", min=0, max=1, help="1: write the probability of each class after the labels."
+            "-b",
+            "--probability",
+            metavar="0|1",
+            min=0,
+            max=1,
+            help="1: write the probability of each class after the labels.",
         ),
     ] = 0,
     probabilities: Annotated[bool, typer.Option("--probabilities", help="The same as -b 1.")] = False,
@@ -67,14 +73,17 @@ def predict(
             )
         model, data = model_and_data(model, data)
         if path is not None:
-            check_not_input(path, model, data)
+            check_output(path, model, data)
             out.claim(path)
         svm = load_predictor(model, reading.threads)
         if scores and not is_classifier(svm):
             raise UsageError(f"--scores: {model} is a regression, which has no scores besides its predictions.")
-        content = Reading(out, reading).rows(data, svm)
-        chances = probabilities_of(svm, content.X, model) if probability else None
-        values = scores_of(svm, content.X)
+
+        def score(X: Any) -> list[Array]:
+            return [scores_of(svm, X), *([probabilities_of(svm, X, model)] if probability else [])]
+
+        content, (values, *more) = Reading(out, reading).scored(data, svm, score)
+        chances = more[0] if more else None
         csv = path is not None and path.suffix.lower() == ".csv"
         if is_classifier(svm):
             labels = _labels(svm, values)
@@ -122,10 +131,9 @@ def evaluate(
     with out.working():
         model, data = model_and_data(model, data)
         svm = load_predictor(model, reading.threads)
-        content = Reading(out, reading).labelled(data, svm)
+        content, (values,) = Reading(out, reading).labelled_scores(data, svm, lambda X: [scores_of(svm, X)])
         if not len(content.y):
             raise ValueError(f"{data} has no rows to evaluate on.")
-        values = scores_of(svm, content.X)
         if is_classifier(svm):
             _report_labels(out, svm, _labels(svm, values), content.y)
             return

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from . import options as opt
-from .data import Reading, check_not_input, model_and_data
+from .data import Reading, check_output, model_and_data
 from .models import load_predictor, readable
 from .output import Output
 
@@ -17,10 +17,14 @@ def report(
     model: opt.ModelFile,
     data: opt.DataFile,
     output: Annotated[
-        str, typer.Option("-o", "--output", help="Where to write the page.", show_default=True)
+        str,
+        typer.Option(
+            "-o", "--output", metavar="FILE", help="Where to write the page; - is standard output.", show_default=True
+        ),
     ] = "report.html",
     title: Annotated[
-        str | None, typer.Option("--title", help="Heading of the page. Default: the names of both files.")
+        str | None,
+        typer.Option("--title", metavar="TEXT", help="Heading of the page. Default: the names of both files."),
     ] = None,
     *,
     reading: opt.ForModel,
@@ -37,19 +41,28 @@ def report(
     """
     with out.working():
         model, data = model_and_data(model, data)
-        path = Path(output)
-        check_not_input(path, model, data)
-        out.claim(path)
+        path = None if output == "-" else Path(output)
+        if path is None:
+            out.take_stdout()
+        else:
+            check_output(path, model, data)
+            out.claim(path)
         svm = load_predictor(model, reading.threads)
         with out.status(f"Reading {data}"):
             content = Reading(out, reading).labelled(data, svm)
         if not len(content.y):
             raise ValueError(f"{data} has no rows to report on.")
-        from ..report.writing import report as write
+        from ..io.atomic import replacing
+        from ..report.writing import page_of
 
         name = title if title is not None else f"{Path(model).name}, evaluated on {Path(data).name}"
         with out.status("Writing the report"):
-            write(svm, readable(svm, content.X), content.y, path, title=name, source=data)
-        size = path.stat().st_size if path.is_file() else None
-        record = {"output": str(path), "rows": len(content.y), "bytes": size, "seconds": out.seconds}
-        out.result(record, [f"{path}: open it in a browser"])
+            page = page_of(svm, readable(svm, content.X), content.y, title=name, source=data)
+            if path is None:
+                with out.stdout() as stream:
+                    stream.buffer.write(page)
+            else:
+                with replacing(path) as file:
+                    file.write(page)
+        record = {"output": output, "rows": len(content.y), "bytes": len(page), "seconds": out.seconds}
+        out.result(record, [] if path is None else [f"{path}: open it in a browser"])

@@ -39,10 +39,16 @@ class Found:
     @property
     def lines(self) -> list[str]:
         """For people."""
-        lines = table(list(self.best), [[_short(value) for value in row.values()] for row in self.tried])
+        rows = [[f"{v:.4f}" if name == "score" else _short(v) for name, v in row.items()] for row in self.tried]
+        lines = table(list(self.best), rows)
         if self.skipped:
             lines.append("Not tried, because the scores had fallen for three C in a row:")
             lines += [f"  {_text(row)}" for row in self.skipped]
+        highest = max(self.tried, key=lambda row: float(row["score"]))
+        if highest["score"] != self.best["score"]:  # of the evidence: see SearchResult
+            lines.append(
+                f"C = auto is taken: by chance alone, its score may differ as much from {highest['score']:.4f}."
+            )
         best = {name: value for name, value in self.best.items() if name != "score"}
         lines.append(f"Cross Validation Score = {self.best['score']:.4f} ({_text(best)})")
         return lines

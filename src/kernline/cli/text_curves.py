@@ -6,6 +6,7 @@ import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from ..number_text import aligned, short
 from .output import printable
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ class Painter:
             line.append(blocks[level], UP if value > 0.0 else DOWN)
         line.append(end)
         x = np.interp(place[[0, width // 2, width - 1]], np.arange(effect.size), np.asarray(curve.x, dtype=np.float64))
-        low, middle, high = (f"{value:.4g}" for value in x.tolist())
+        low, middle, high = map(short, x.tolist())
         axis = f"{low}{middle:^{max(len(middle), width - len(low) - len(high))}}{high}"
         lines = [line, self.text(" " * len(begin) + axis, "dim")]
         if curve.missing_effect is not None:
@@ -125,10 +126,10 @@ class Painter:
         width = max(_NARROWEST_CHART, min(_WIDEST_CHART // 2, self.width - room - 16))
         largest = float(abs(effect).max()) or 1.0
         lines = [self.text(f"  {self.shown(label)}:")] if label else []
-        for i, name in zip(kept, names, strict=True):
+        for i, name, number in zip(kept, names, aligned(effect[kept].tolist()), strict=True):
             line = self.text(f"    {name}{' ' * (room - cell_len(name))} ")
             line.append_text(self.bar(abs(effect[i]) / largest, width, UP if effect[i] > 0.0 else DOWN))
-            line.append(f" {effect[i]:+.3g}")
+            line.append(f" {number}")
             lines.append(line)
         if effect.size > len(kept):
             lines.append(self.text(f"    and {effect.size - len(kept)} more levels", "dim"))
@@ -146,8 +147,8 @@ class Painter:
         return lines
 
 
-def _value(value: object) -> str:
-    return value if isinstance(value, str) else f"{value:.4g}"
+def _value(value: str | float) -> str:
+    return value if isinstance(value, str) else short(value)
 
 
 def _has_blocks(encoding: str) -> bool:

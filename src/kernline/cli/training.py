@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, cast
 
 import typer
 
@@ -13,7 +13,7 @@ from . import estimators
 from . import model_options as mod
 from . import options as opt
 from .cv import search, searcher
-from .data import LabelledRows, Reading
+from .data import DatasetRows, LabelledRows, Reading, is_dataset
 from .errors import ExitCode, UsageError
 from .model_output import model_file, save_model
 from .output import Output
@@ -21,6 +21,9 @@ from .watch import can_watch, watched
 
 if TYPE_CHECKING:
     from .estimators import SVM
+
+# Parameters of a model that its codes depend on.
+_OF_CODES = ("kernel", "approximation", "scale", "p", "missing")
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,7 @@ class Goal:
         typer.Option(
             "-v",
             "--folds",
+            metavar="N",
             min=2,
             help="Print the accuracy, or R², by cross-validation with this many folds. Writes no model.",
         ),
@@ -68,12 +72,38 @@ def train(
         str | None,
         typer.Option(
             "--interactions",
+            metavar="PAIRS",
             help="Tables of pairs of columns: auto, a number of pairs to choose, or pairs such as age:hours,0:3.",
         ),
     ] = None,
     seed: mod.Seed = 0,
     force: opt.Force = False,
+    out_of_core: Annotated[
+        bool,
+        typer.Option(
+            "--out-of-core",
+            help="Read DATA twice and train on codes in a temporary file beside MODEL, for data larger than memory.",
+        ),
+    ] = False,
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(
+            "--checkpoint",
+            metavar="FILE",
+            help="Write the state of training to FILE, at most once a minute, and continue from it after a kill. For "
+            "--out-of-core and .kdata files of more than 64 MB. Default: none.",
+        ),
+    ] = None,
     keep: Annotated[bool, typer.Option("--keep", help="On Ctrl-C, save the partly trained model.")] = False,
+    dask: Annotated[
+        str | None,
+        typer.Option(
+            "--dask",
+            metavar="ADDRESS",
+            help="Train on the Dask cluster whose scheduler has this address. DATA may be a pattern, such as "
+            "'part-*.parquet'; workers read the files. Default: this process.",
+        ),
+    ] = None,
     reading: opt.SingleLabelled,
     out: Output,
 ) -> None:
@@ -85,9 +115,12 @@ def train(
     kernline train data.svm model.kern --kernel rbf -c 10 -p n_basis=1000
     kernline train houses.csv model.kern --target price --task regression --scale rank
     kernline train table.csv model.kern --target species --interactions auto -b 1
+    kernline train 'part-*.parquet' model.kern --target species --dask tcp://scheduler:8786
     kernline train -v 5 -c 10 data.svm
     kernline train -C data.svm
     zcat data.gz | kernline train - model.kern
+    kernline train huge.svm model.kern --out-of-core
+    kernline train huge.kdata model.kern --checkpoint training.state
     """
     with out.working():
         path = _output_file(out, data, model, goal, force=force, keep=keep)
@@ -96,7 +129,33 @@ def train(
         given = estimators.parameters(options, seed, reading.threads)
         if interactions is not None:
             _check_interactions(interactions, cls, goal)
+        if dask is not None:
+            from .cluster import train_on_cluster
+
+            if path is None or keep or interactions is not None or options.class_weight or checkpoint is not None:
+                raise UsageError(
+                    "--dask trains one model: it does not go with -v, -C, --keep, --interactions, --checkpoint or -w."
+                )
+            ignored = [name for name in reading.given() if name != "--target"]
+            if ignored:
+                raise UsageError(f"--dask: {ignored[0]} does not apply; workers find out how to read their files.")
+            train_on_cluster(
+                out,
+                dask,
+                data,
+                reading.target,
+                cls,
+                {"kernel": name, "C": goal.cost} | given,
+                options.param or [],
+                path,
+            )
+            return
         source = Reading(out, reading)
+        encodes = out_of_core or is_dataset(data)
+        if encodes:
+            _check_encoded(cls, goal, data)
+        elif checkpoint is not None:
+            raise UsageError("--checkpoint is for data larger than memory: pass a .kdata file, or --out-of-core.")
         if goal.find_cost:
             costs = estimators.costs_from(goal.cost)
             searched = searcher(cls, [name], costs, goal.folds or 5, None, given, options.param or [])
@@ -106,7 +165,7 @@ def train(
         if keep and not can_watch(svm):
             raise ImportError("--keep needs the callbacks of scikit-learn 1.9 or later.")
         with out.status(f"Reading {data}"):
-            content = source.labelled(data)
+            content = _encoded(svm, source, data, path, checkpoint) if encodes else source.labelled(data)
         if options.class_weight:
             svm.set_params(class_weight=estimators.class_weights(options.class_weight, content.y))
         if interactions is not None:
@@ -115,6 +174,26 @@ def train(
             _validate(out, svm, content, goal.folds or 5, seed)
         else:
             _fit_and_save(out, svm, content, path, keep=keep)
+
+
+def _check_encoded(cls: type[SVM], goal: Goal, data: str) -> None:
+    """Refuse what cannot be done with codes, before any data is read."""
+    if "approximation" not in cls().get_params():
+        raise UsageError(f"{cls.__name__} needs values, not codes. Pass an additive kernel, or {data} in another form.")
+    if goal.folds is not None or goal.find_cost:
+        raise UsageError("-v and -C need the values. In Python, AdditiveSVCCV takes a kernline.Dataset.")
+
+
+def _encoded(svm: SVM, source: Reading, data: str, path: Path | None, checkpoint: Path | None) -> LabelledRows:
+    """The rows of a file as codes: those of a .kdata file, or of a temporary file that is made of another."""
+    if is_dataset(data):
+        dataset = source.opened(data)
+    else:
+        params = {name: value for name, value in svm.get_params().items() if name in _OF_CODES}
+        dataset = source.dataset(data, **params)
+        dataset.spool(path.parent if path is not None else None)
+    dataset.checkpoint = checkpoint
+    return cast("LabelledRows", DatasetRows(dataset))
 
 
 def _check_interactions(text: str, cls: type[SVM], goal: Goal) -> None:
@@ -191,7 +270,7 @@ def _fit(svm: SVM, content: LabelledRows) -> None:
     """Fit, and show every warning, even if it was shown before."""
     with warnings.catch_warnings():
         warnings.simplefilter("default")
-        svm.fit(content.X, content.y)
+        svm.fit(content.X, None if isinstance(content, DatasetRows) else content.y)
 
 
 def _description(svm: SVM, content: LabelledRows) -> dict[str, object]:

@@ -1,0 +1,1 @@
+"""Programs for those who develop Kernline: pages made from code, checks, wheels."""
