@@ -14,7 +14,7 @@ if any(find_spec(name) is None for name in ("matplotlib", "pandas")):
 import matplotlib as mpl
 from matplotlib import image
 
-from examples import gallery
+from examples import drawings, gallery
 
 ROOT = Path(__file__).parents[1]
 PICTURES = {
@@ -75,4 +75,22 @@ def test_gallery_page_is_up_to_date():
     assert set(files) == used
     assert max(files.values()) < 100_000
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    assert all(f"docs/images/{name}.png" in readme for name in ("curves", "mnist"))
+    assert "docs/images/mnist.png" in readme
+
+
+@pytest.mark.parametrize("name", ["choosing", "kernels", "hats", "gap"])
+def test_drawings(name, tmp_path):
+    mpl.use("Agg")
+    file = gallery.write(drawings.DRAWINGS[name](), tmp_path / "drawing.png")
+    assert image.imread(file).std() > 0.02
+
+
+@pytest.mark.skipif(not drawings.FOLDER.is_dir(), reason="the source distribution has no docs")
+def test_drawings_are_those_of_the_pages():
+    files = {file.stem: file.stat().st_size for file in drawings.FOLDER.iterdir()}
+    assert set(files) == set(drawings.DRAWINGS)
+    assert max(files.values()) < 100_000
+    pages = "".join(
+        (gallery.DOCS / name).read_text(encoding="utf-8") for name in ("choosing.md", "how-it-works.md", "start.md")
+    )
+    assert all(f"(drawings/{name}.png)" in pages for name in files)
