@@ -9,6 +9,7 @@ import pytest
 import scipy.sparse as sp
 from sklearn.datasets import dump_svmlight_file, load_digits, load_iris
 
+from benchmarks.browser import browser, missing
 from kernline import kernels
 
 collect_ignore = ["fuzz", "hard"]  # programs of their own
@@ -64,6 +65,16 @@ def plain_environment(monkeypatch):
     for name in os.environ:
         if (name.startswith("KERNLINE_") and name != "KERNLINE_TARGET") or name in _OTHER_SETTINGS:
             monkeypatch.delenv(name)
+
+
+@pytest.fixture(scope="session")
+def chromium():
+    """One browser per process: playwright does not start a second one beside it."""
+    lacking = missing()
+    if lacking is not None:
+        pytest.skip(lacking)
+    with browser() as context:
+        yield context
 
 
 @pytest.fixture(params=KERNELS, ids=lambda kernel: kernel.name)

@@ -10,8 +10,9 @@ from sklearn.datasets import dump_svmlight_file, load_digits
 
 from benchmarks import command_line, report
 from benchmarks.tabular import __main__ as tabular
-from benchmarks.tabular import bars, cache, contestants, data, generated
+from benchmarks.tabular import bars, cache, contestants, data, former, generated, run
 from benchmarks.tabular.measures import BINS, Result, calibration_error
+from benchmarks.tabular.page import render
 from benchmarks.tabular.run import Results
 
 
@@ -67,15 +68,16 @@ def once(*names):
 
 def test_the_tables_are_compared_without_peers_and_data(without_peers, tmp_path, monkeypatch, capsys):
     """A whole run, with its page, on four sets; only Ridge and the linear models are there to compare with."""
-    monkeypatch.setattr(tabular, "TABLES", once("iris", "adult", "half-missing", "diabetes"))
+    monkeypatch.setattr(tabular, "TABLES", once("iris", "adult", "3-per-class", "diabetes"))
     monkeypatch.setattr(tabular, "PAGE", tmp_path / "tabular.md")
+    monkeypatch.setattr(run, "_SECONDS_FOR_MORE_ROUNDS", 0.0)  # the next test has more
     tabular.main(["--cache", str(tmp_path / "cache.json")])
     assert "adult: skipped. adult.tsv.gz is not on this machine" in capsys.readouterr().out
     page = (tmp_path / "tabular.md").read_text()
     assert "Written by `python -m benchmarks.tabular`." in page
     assert page.count("At most 0.5 below the best of the three on every set: **") == 2  # the sets, and the shapes
     assert "Without ebm-mains on iris." in page
-    assert "LightGBM on iris, half-missing, diabetes: not available: No module named 'lightgbm'" in page
+    assert "LightGBM on iris, 3-per-class, diabetes: not available: No module named 'lightgbm'" in page
 
 
 def test_results_of_peers_are_kept_and_ours_are_not(tmp_path, monkeypatch, capsys):
@@ -86,7 +88,27 @@ def test_results_of_peers_are_kept_and_ours_are_not(tmp_path, monkeypatch, capsy
         tabular.main(arguments + more)
         lines = capsys.readouterr().out.splitlines()
         ran.append({line.split(":")[0].split(", ")[-1] for line in lines if line.startswith("iris, split")})
+        monkeypatch.setattr(run, "_SECONDS_FOR_MORE_ROUNDS", 0.0)
     assert ran == [{"kernline", "logistic"}, {"kernline"}, {"kernline", "logistic"}]
+
+
+def test_slow_peers_can_be_taken_from_the_page():
+    """What a page shows of EBM is read back, to the digits that it shows."""
+    result = Result(0.8734, log_loss=0.2812, calibration=0.0034, fit_seconds=84.5, predict_seconds=0.007)
+    error = Result(0.439, rmse=54.86, fit_seconds=1.72, predict_seconds=0.0006)
+    ours, sure = replace(result, score=0.9), replace(result, log_loss=1.5e-7)
+    found = [
+        Results(data.TABLES["adult"], 48_000, 20_000, 14_653, {"ebm-mains": result, "kernline-log": ours}),
+        Results(data.TABLES["mushrooms"], 8_124, 5_686, 2_438, {"ebm-mains": sure, "kernline-log": ours}),
+        Results(data.TABLES["diabetes"], 442, 309, 133, {"ebm-mains": error}),
+    ]
+    page = render(found, command="", threads=1, most_rows=None)
+    read = former.former_results(page)
+    assert set(read) == {("adult", "ebm-mains"), ("mushrooms", "ebm-mains"), ("diabetes", "ebm-mains")}
+    assert read["mushrooms", "ebm-mains"].log_loss == sure.log_loss
+    for number in ("score", "log_loss", "calibration", "fit_seconds", "predict_seconds"):
+        assert getattr(read["adult", "ebm-mains"], number) == pytest.approx(getattr(result, number))
+    assert read["diabetes", "ebm-mains"].rmse == error.rmse
 
 
 def test_a_result_belongs_to_its_data():

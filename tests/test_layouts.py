@@ -82,9 +82,13 @@ def values(dtype):
     return (np.round(4.0 * rng.gamma(1.0, 1.0, (60, 9))) * (rng.random((60, 9)) < 0.7)).astype(dtype)
 
 
-@pytest.mark.parametrize("dtype", ["f8", "f4", "i2"])
-@pytest.mark.parametrize("layout", LAYOUTS)
-@pytest.mark.parametrize("use", USES)
+def each_pair(*lists):
+    """Of three lists, as few triples as have each pair of entries: a Latin square."""
+    first, second, third = map(list, lists)
+    return [(one, two, third[(i + j) % len(third)]) for i, one in enumerate(first) for j, two in enumerate(second)]
+
+
+@pytest.mark.parametrize(("use", "layout", "dtype"), each_pair(USES, LAYOUTS, ["f8", "f4", "i2"]))
 def test_dense(use, layout, dtype):
     X = LAYOUTS[layout](values(dtype))
     plain = np.array(X, dtype=dtype, order="C")
@@ -92,9 +96,10 @@ def test_dense(use, layout, dtype):
     np.testing.assert_allclose(result(USES[use], X), result(USES[use], plain), rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("part", ["data", "indices", "indptr"])
-@pytest.mark.parametrize("layout", ["field", "odd address", "byte-swapped", "read-only", "rows backwards"])
-@pytest.mark.parametrize("use", USES)
+FLAT_LAYOUTS = ["field", "odd address", "byte-swapped", "read-only", "rows backwards"]
+
+
+@pytest.mark.parametrize(("use", "layout", "part"), each_pair(USES, FLAT_LAYOUTS, ["data", "indices", "indptr"]))
 def test_sparse(use, layout, part):
     plain = sp.csr_array(values("f8"))
     X = plain.copy()

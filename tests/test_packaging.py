@@ -6,9 +6,12 @@ import subprocess
 import sys
 import sysconfig
 import tarfile
+import tomllib
 from pathlib import Path
 
 import pytest
+
+from tools import wheel
 
 ROOT = Path(__file__).parents[1]
 
@@ -41,11 +44,42 @@ def test_what_tests_import_is_in_the_source_distribution(shipped):
 
 
 def test_what_a_build_needs_is_in_the_source_distribution(shipped):
-    for name in ("LICENSE", "README.md", "CMakeLists.txt", "pyproject.toml", "Makefile", "src/kernline/py.typed"):
+    for name in (
+        "LICENSE",
+        "README.md",
+        "CMakeLists.txt",
+        "pyproject.toml",
+        "Makefile",
+        "man/kernline.1",
+        "src/kernline/py.typed",
+    ):
         assert (shipped / name).is_file(), name
     for folder in ("native", "src/kernline/report/page"):
         names = {path.name for path in (ROOT / folder).iterdir()}
         assert {path.name for path in (shipped / folder).iterdir()} == names
+
+
+def test_an_interpreter_that_does_not_start_is_skipped(tmp_path, monkeypatch, capsys):
+    """As pyenv leaves one: a program of this name is in the path, for versions that are not chosen."""
+    shim = tmp_path / "python3.99"
+    shim.write_text("#!/bin/sh\nexit 127\n")
+    shim.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert wheel.starts(sys.executable, "")
+    assert not wheel.starts("python3.99", "no wheel is built for it")
+    assert not wheel.starts("python3.98", "no wheel is built for it")
+    said = capsys.readouterr().out.splitlines()
+    assert said == [
+        "python3.99: skipped, it does not start; no wheel is built for it",
+        "python3.98: skipped, not installed; no wheel is built for it",
+    ]
+
+
+def test_the_wheel_is_tried_with_what_the_readme_installs():
+    ((extras, others),) = wheel.INSTALL.findall((ROOT / "README.md").read_text(encoding="utf-8"))
+    known = set(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"])
+    assert set(extras.strip("[]").split(",")) <= known
+    assert others.split() == ["pandas"]
 
 
 PROGRAM = """

@@ -39,29 +39,32 @@ CLASSES = [*model_tree.estimators(), *model_tree._BY_NAME, *model_tree._RECORD_B
 
 @dataclass
 class ModelFile:
-    """What a model file holds."""
+    """What a model file holds, or a file of encoded rows."""
 
     tree: Any
     arrays: dict[str, np.ndarray]
+    key: str = "kernline"  # of the tree in the metadata; "kernline-data" for rows
 
 
 def opened(content: bytes) -> ModelFile:
     """Take a file apart; what is none raises one of many errors."""
     length = int.from_bytes(content[:8], "little")
     header = json.loads(content[8 : 8 + length])
-    tree = json.loads(header.pop("__metadata__")["kernline"])
+    metadata = header.pop("__metadata__")
+    (key,) = {"kernline", "kernline-data"} & set(metadata)
+    tree = json.loads(metadata[key])
     arrays = {}
     for name, said in header.items():
         begin, end = said["data_offsets"]
         body = content[8 + length + begin : 8 + length + end]
         arrays[name] = np.frombuffer(body, DTYPES[said["dtype"]]).reshape(said["shape"]).copy()
-    return ModelFile(tree, arrays)
+    return ModelFile(tree, arrays, key)
 
 
 def closed(file: ModelFile, lie: Callable[[dict[str, Any]], None] = lambda header: None) -> bytes:
     """Put it together with the right digests; `lie` may change the header before that."""
     checks = {name: [zlib.crc32(array.tobytes())] if array.size else [] for name, array in file.arrays.items()}
-    metadata = {"sha256": _NO_DIGEST.decode(), "crc32": json.dumps(checks), "kernline": json.dumps(file.tree)}
+    metadata = {"sha256": _NO_DIGEST.decode(), "crc32": json.dumps(checks), file.key: json.dumps(file.tree)}
     header: dict[str, Any] = {"__metadata__": metadata}
     names = {np.dtype(dtype): name for name, dtype in DTYPES.items()}
     position = 0

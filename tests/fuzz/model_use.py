@@ -58,6 +58,9 @@ def use(model: Any) -> None:
     if hasattr(model, "shapes_"):
         model.shapes_.evaluate(n_features - 1, [0.0, 0.5, 100.0])
         look_at(model.shapes_, rows(n_features)[0])
+        with contextlib.suppress(ValueError):
+            edited = model.with_shapes(model.shapes_.edit(0, replace=0.0))
+            assert edited.predict(rows(n_features)[0]).shape[0] == 3
     if isinstance(model, kernline.BudgetedSVC) and max(model.budget, model.grid_size) < 1000:
         with contextlib.suppress(ValueError):
             model.partial_fit(rows(n_features)[0], model.classes_[[0, 1, 0]])
@@ -72,8 +75,18 @@ def look_at(shapes: Any, X: np.ndarray) -> None:
             shapes.curve(k, centred=centred)
         with contextlib.suppress(ValueError):
             shapes.edit(k, clip=(-1.0, 1.0))
+    with contextlib.suppress(ValueError):
+        shapes.explain(sp.csr_array(X)).top(0, 3)
+    with contextlib.suppress(ValueError):
+        assert shapes.importance(X).shape == (shapes.n_functions, shapes.n_problems)
+    with contextlib.suppress(ValueError):
+        assert len(shapes.compare(shapes)) == shapes.n_functions * shapes.n_problems
+    shapes.frame([0])
     if shapes.training is not None:
         assert len(shapes.top(3)) == min(3, shapes.n_functions)
+        assert shapes.importance().shape == (shapes.n_functions, shapes.n_problems)
+        with contextlib.suppress(ValueError):
+            assert shapes.centred().explain(X).decision().shape == (3, shapes.n_problems)
 
 
 def load_and_use(path: str | os.PathLike[str]) -> bool:

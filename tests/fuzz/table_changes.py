@@ -1,4 +1,4 @@
-"""Small files of every table and array format, and changes to them.
+"""Small files of every table and array format and of encoded rows, and changes to them.
 
 A mutant is a function of its number alone, so that a find can be made again from the number. Checksums are kept right
 where there are any (the CRC-32 of a zip member), so that a damaged array gets past them.
@@ -10,11 +10,13 @@ import io
 import random
 import zipfile
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet
 import scipy.sparse as sp
+from model_changes import Mutator
 
 # Numbers that lengths, offsets and indices are replaced by.
 _NUMBERS = [0, 1, -1, 2, 7, 127, 128, 255, 256, 1 << 15, 1 << 16, 1 << 20, (1 << 31) - 1, -(1 << 31), 1 << 31, 1 << 32]
@@ -55,7 +57,7 @@ _TEXTS += [
 
 def seeds() -> dict[str, bytes]:
     """Files by name; the target is always "y"."""
-    return {**_text_files(), **_arrow_files(), **_array_files()}
+    return {**_text_files(), **_arrow_files(), **_array_files(), **_dataset_files()}
 
 
 def mutant(files: dict[str, bytes], number: int) -> tuple[str, bytes]:
@@ -65,7 +67,15 @@ def mutant(files: dict[str, bytes], number: int) -> tuple[str, bytes]:
     content = files[name]
     if name.endswith(".npz") and rng.random() < 0.7:
         return name, _changed_archive(content, rng)
+    if name.endswith(".kdata"):
+        mutator = Mutator(lambda some, largest: _changed(some, rng)[:largest])
+        return name, mutator.mutate(content, 2 * len(content), rng.randrange(1 << 62))
     return name, _changed(content, rng)
+
+
+def _dataset_files() -> dict[str, bytes]:
+    golden = Path(__file__).parents[1] / "golden"
+    return {path.name: path.read_bytes() for path in sorted(golden.glob("*.kdata"))}
 
 
 def _text_files() -> dict[str, bytes]:

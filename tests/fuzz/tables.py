@@ -1,4 +1,4 @@
-"""Fuzz the readers of CSV, Parquet, Arrow, .npy and .npz: `make fuzz-tables`, or a few mutants from the tests.
+"""Fuzz the readers of CSV, Parquet, Arrow, .npy, .npz and .kdata: `make fuzz-tables`, or a few mutants from the tests.
 
 Mutants are read by a child process under a limit on memory, so that a crash is seen and does not end the run. Whatever
 a file holds, `read` must return data or raise a ValueError that names the file. Files that break this rule are kept.
@@ -30,6 +30,8 @@ def check(path: Path) -> str:
     """Read a file in the ways that touch its values. Returns what is wrong with that, or nothing."""
     from kernline.io import read
 
+    if path.suffix == ".kdata":
+        return _check_dataset(path)
     for options in ({"target": "y"}, {}, {"on_error": "skip", "target": "y"}, {"encoder": _encoder()}):
         if path.suffix in (".npy",):
             options = {key: value for key, value in options.items() if key != "target"}
@@ -43,6 +45,28 @@ def check(path: Path) -> str:
         else:
             if y is not None and len(y) != X.shape[0]:
                 return f"{len(y)} labels of {X.shape[0]} rows"
+    return ""
+
+
+def _check_dataset(path: Path) -> str:
+    """The same of encoded rows, which are read when a model is fitted to them."""
+    from kernline import AdditiveSVC, AdditiveSVR, Dataset
+
+    try:
+        data = Dataset.load(path)
+    except ValueError as error:
+        return "" if path.name in str(error) else f"the message does not name the file: {error}"
+    except Exception:
+        return traceback.format_exc()
+    for model in (AdditiveSVC, AdditiveSVR):
+        try:
+            fitted = model(max_iter=2, tol=1e9, random_state=0).fit(data)
+            if len(fitted.predict(data)) != data.shape[0]:
+                return "there are not as many predictions as rows"
+        except ValueError:  # of the file, or of labels that suit no such model
+            pass
+        except Exception:
+            return traceback.format_exc()
     return ""
 
 

@@ -1,17 +1,20 @@
-"""``python -m tests.hard``: one or more rounds, then all tests once. Environment variables choose what:
+"""``python -m tests.hard``: one or more rounds, the steps of ``MODULES``, then all tests once. Environment variables:
 
 HARD_ROUNDS  number of rounds (1)
 HARD_RUNS    how often a round runs each command (200)
+HARD_SCALE   factor of the number of cases of the steps of ``MODULES`` (1)
 HARD_SEED    the order of tests in the first round (by the clock)
-HARD_ONLY    run only the steps with this in their name
+HARD_ONLY    run only the steps with this in their title
 HARD_EACH    1: one step after the other, each with one condition, to find out which one a failure needs
 
 A round runs every command in a loop, and meanwhile two times the tests that depend on the outside world (files,
-signals, threads, processes, the environment), under hostile conditions.
+signals, threads, processes, the environment), under hostile conditions. docs/reliability.md is written after every
+step, and a table of all steps is printed at the end.
 """
 
 from __future__ import annotations
 
+import importlib
 import os
 import subprocess
 import sys
@@ -20,8 +23,11 @@ import time
 from pathlib import Path
 
 from .command_loop import jobs, make_files, run_fresh
-from .conditions import CORES, EDGE, IGNORING, PARALLEL, Condition, Copy, read_only_folder, shuffled
-from .steps import Report, Work
+from .conditions import EDGE, IGNORING, PARALLEL, Condition, Copy, read_only_folder, shuffled
+from .steps import CORES, Report, Work
+
+# Modules of this folder whose STEPS are run, one after the other, or on all cores if they say AT_ONCE.
+MODULES = ("faults", "interrupts", "exits", "races", "load", "fuzzing")
 
 
 def main() -> int:
@@ -40,7 +46,16 @@ def main() -> int:
                     report.step(name, work)
             else:
                 report.at_once(loops | _together(copy, read_only, number))
-        everything = Condition(options=(*PARALLEL, *shuffled(seed)), umask=0o077, copy=copy, stranger=_is_root())
+        for name in MODULES:
+            module = importlib.import_module(f"{__package__}.{name}")
+            report.at_once(module.STEPS, CORES if getattr(module, "AT_ONCE", False) else 1)
+        everything = Condition(
+            options=(*PARALLEL, *shuffled(seed)),
+            umask=0o077,
+            copy=copy,
+            stranger=_is_root(),
+            environment={"KERNLINE_EVERY_SETTING": "1"},
+        )
         report.step("all tests, in random order, as a stranger, in a path with spaces", everything.run)
     return report.end()
 
@@ -48,20 +63,20 @@ def main() -> int:
 def _loops(n_runs: int) -> dict[str, Work]:
     n_fresh = max(8, n_runs // 20)
 
-    def forked(log: Path) -> tuple[bool, str]:
+    def forked(log: Path) -> tuple[int, int]:
         command = [sys.executable, "-m", "tests.hard.command_loop", str(n_runs), str(CORES)]
         with tempfile.TemporaryDirectory() as folder, log.open("wb") as stream:
             make_files(Path(folder))
             environment = os.environ | {"PYTHONPATH": os.getcwd(), "KERNLINE_CACHE": folder}
-            code = subprocess.run(command, cwd=folder, stdout=stream, stderr=stream, env=environment, check=False)
-        return not (code.returncode or log.stat().st_size), f"{len(jobs(n_runs))} runs, {n_runs} of each command"
+            subprocess.run(command, cwd=folder, stdout=stream, stderr=stream, env=environment, check=True)
+        return len(jobs(n_runs)), sum(int(line.split()[0]) for line in log.read_text().splitlines())
 
-    def fresh(log: Path) -> tuple[bool, str]:
+    def fresh(log: Path) -> tuple[int, int]:
         with tempfile.TemporaryDirectory() as folder:
             make_files(Path(folder))
             faults = run_fresh(Path(folder), n_fresh, CORES)
         log.write_text("\n".join(faults))
-        return not faults, f"{len(jobs(n_fresh))} runs, {n_fresh} of each command"
+        return len(jobs(n_fresh)), len(faults)
 
     return {"commands in forks": forked, "commands from nothing": fresh}
 

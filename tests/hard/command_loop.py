@@ -37,11 +37,11 @@ COMMANDS: dict[str, tuple[list[str], int]] = {
     "predict parquet": (["predict", "csv.kern", "iris.parquet", "-q", "-o", "OUT.txt"], 0),
     "evaluate svm": (["evaluate", "svm.kern", "iris.svm", "-q"], 0),
     "evaluate csv": (["evaluate", "csv.kern", "iris.csv", "-q", *TARGET], 0),
-    "report csv": (["report", "csv.kern", "iris.csv", "-q", "-o", "OUT.html"], 0),
+    "report csv": (["report", "csv.kern", "iris.csv", "-q", "-o", "OUT.html", *TARGET], 0),
     "inspect model": (["inspect", "csv.kern", "-q"], 0),
     "inspect svm": (["inspect", "iris.svm", "-q"], 0),
     "inspect csv": (["inspect", "iris.csv", "-q", *TARGET], 0),
-    "inspect bad csv": (["inspect", "bad.csv", "-q", *TARGET], 1),
+    "inspect bad svm": (["inspect", "bad.svm", "-q"], 1),
     "inspect short csv": (["inspect", "short.csv", "-q", *TARGET], 1),
     "inspect parquet": (["inspect", "iris.parquet", "-q", *TARGET], 0),
     "inspect arrow": (["inspect", "iris.arrow", "-q", *TARGET], 0),
@@ -57,7 +57,10 @@ COMMANDS: dict[str, tuple[list[str], int]] = {
     "bench": (["bench", "iris.svm", "-q"], 0),
 }
 
-_PRELOADED = ("kernline.cli.app", "pyarrow.csv", "pyarrow.parquet", "pyarrow.ipc")
+_PRELOADED = (
+    *("kernline.cli.app", "kernline.report", "pyarrow.csv", "pyarrow.parquet", "pyarrow.ipc"),
+    *("bokeh.resources", "sklearn.model_selection"),
+)
 
 
 def make_files(folder: Path) -> None:
@@ -76,7 +79,7 @@ def make_files(folder: Path) -> None:
     frame.to_parquet(folder / "iris.parquet")
     frame.to_feather(folder / "iris.arrow")
     lines = (folder / "iris.csv").read_text().splitlines()
-    (folder / "bad.csv").write_text("\n".join([*lines[:50], "x,1,1,1,setosa", *lines[50:]]) + "\n")
+    (folder / "bad.svm").write_text((folder / "iris.svm").read_text() + "1 x:1\n")
     (folder / "short.csv").write_text("\n".join([*lines[:50], "1,1", *lines[50:]]) + "\n")
     X, y = iris.data, iris.target
     kernline.save(kernline.AdditiveSVC(random_state=0).fit(X, y), folder / "svm.kern")
@@ -115,8 +118,8 @@ def run_fresh(folder: Path, n_runs: int, at_once: int) -> list[str]:
         return [text for text in pool.map(run, enumerate(jobs(n_runs))) if text]
 
 
-def run_forks(n_runs: int, at_once: int) -> None:
-    """Fork for each run of a command. In the child this returns too, once the command has ended."""
+def preload() -> None:
+    """Import what commands import, before any fork."""
     skip_heavy_imports()
     for module in _PRELOADED:
         importlib.import_module(module)
@@ -125,6 +128,11 @@ def run_forks(n_runs: int, at_once: int) -> None:
     with suppress(ImportError):  # some versions of typer import half of pydantic when they parse the first option
         importlib.import_module("typer._adapters")
     gc.freeze()  # or each child would go through all objects of the parent before it exits
+
+
+def run_forks(n_runs: int, at_once: int) -> None:
+    """Fork for each run of a command. In the child this returns too, once the command has ended."""
+    preload()
     names = jobs(n_runs)
     alive: dict[int, tuple[str, Path]] = {}
     faults: Counter[str] = Counter()

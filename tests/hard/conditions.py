@@ -16,9 +16,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from .steps import SkipStepError
+from .steps import CORES, SkipStepError
 
-CORES = len(os.sched_getaffinity(0))
 EDGE = ("-m", "edge")
 PARALLEL = ("-n", str(CORES), "--dist", "worksteal")
 IGNORING = ("sh", "-c", 'trap "" INT HUP; exec "$@"', "sh")  # as nohup does, and a shell for jobs in the background
@@ -43,17 +42,19 @@ class Condition:
     copy: Copy | None = None
     stranger: bool = False
 
-    def run(self, log: Path) -> tuple[bool, str]:
-        """Run the tests; returns whether they passed, and pytest's summary."""
+    def run(self, log: Path) -> tuple[int, int]:
+        """Run the tests; returns how many, and how many failed."""
         with _load() if self.busy else nullcontext():
             logs = [log.with_suffix(f".{k}.log") for k in range(1, self.n_processes)]
             processes = [self._start(path) for path in [log, *logs]]
             codes = [process.wait() for process in processes]
+        if any(code < 0 or code > 1 for code in codes):  # pytest returns 1 for failed tests
+            raise RuntimeError(f"exit codes of pytest: {codes}")
         for path in logs:
             with log.open("ab") as whole:
                 whole.write(path.read_bytes())
             path.unlink()
-        return not any(codes), _summary(log)
+        return _count(log)
 
     def _start(self, log: Path) -> subprocess.Popen[bytes]:
         python, environment = (sys.executable, dict(os.environ))
@@ -158,9 +159,11 @@ def _load() -> Iterator[None]:
             loop.wait()
 
 
-def _summary(log: Path) -> str:
-    found = re.findall(r"^=* ?(\d+ (?:passed|failed|error).*?) in [\d.]+s", log.read_text(errors="replace"), re.M)
-    return "; ".join(found) or "no summary"
+def _count(log: Path) -> tuple[int, int]:
+    """Tests that ran, and those that failed, by pytest's summary."""
+    found = re.findall(r"(\d+) (passed|failed|errors?)\b(?=.* in [\d.]+s)", log.read_text(errors="replace"))
+    failed = sum(int(count) for count, verdict in found if verdict != "passed")
+    return sum(int(count) for count, _ in found), failed
 
 
 @contextmanager
