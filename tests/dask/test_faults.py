@@ -164,14 +164,18 @@ def test_ctrl_c_leaves_nothing_on_the_cluster(steady, at_result):
     def interrupt() -> None:
         raise KeyboardInterrupt
 
+    def tasks() -> set[object]:
+        return set(steady.run_on_scheduler(lambda dask_scheduler: list(dask_scheduler.tasks)))
+
+    before = tasks()  # of other tests, whose data the garbage collector has not freed yet
     at_result({4: interrupt})
     model = DaskAdditiveSVC("chi2", client=steady)
     with pytest.raises(KeyboardInterrupt):
         model.fit(*in_chunks(X, Y, 150))
     assert not hasattr(model, "shapes_")
-    deadline = time.monotonic() + 30
-    while steady.run_on_scheduler(lambda dask_scheduler: len(dask_scheduler.tasks)):
-        assert time.monotonic() < deadline
+    deadline = time.monotonic() + 60
+    while left := tasks() - before:
+        assert time.monotonic() < deadline, left
         time.sleep(0.1)
 
 
