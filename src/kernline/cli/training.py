@@ -13,8 +13,9 @@ from . import estimators
 from . import model_options as mod
 from . import options as opt
 from .cv import search, searcher
-from .data import DatasetRows, LabelledRows, Reading, is_dataset
+from .data import DatasetRows, LabelledRows, Reading
 from .errors import ExitCode, UsageError
+from .files import is_dataset
 from .model_output import model_file, save_model
 from .output import Output
 from .watch import can_watch, watched
