@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol, TypeGuard, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, cast
 
 from .errors import UsageError
 
@@ -100,6 +100,13 @@ def described(model: Model) -> str:
     """The class name, with the steps of a pipeline."""
     names = ", ".join(type(step).__name__ for step in _steps(model))
     return f"Pipeline of {names}" if _is_pipeline(model) else names
+
+
+def relative_gap(model: Any) -> float | None:
+    """The largest duality gap of a fitted model, relative to the objective; None if it has no certificate."""
+    if not hasattr(model, "dual_gap_"):
+        return None
+    return float((model.dual_gap_ / model.objective_.clip(1e-300)).max())
 
 
 def scores(model: Classifier | Regressor, X: Matrix) -> Array:
