@@ -335,6 +335,13 @@ class Encoder:
         return bool((self.offsets >= 0.0).all())
 
     @property
+    def cell_type(self) -> type[np.float32 | np.uint8 | np.uint16]:
+        """The type of a value, or of a code that is not packed with its column."""
+        if self.grid is None:
+            return np.float32
+        return np.uint8 if self.grid.code_bits == 8 else np.uint16
+
+    @property
     def word_type(self) -> tuple[int, type[np.uint32] | type[np.uint64]]:
         """Bits of a code in a word of packed rows, and the type of the word."""
         assert self.grid is not None

@@ -58,8 +58,7 @@ def _with_terms(encoder: Encoder, X: Matrix, data: EncodedData) -> EncodedData:
 
 
 def _dense(encoder: Encoder, X: Matrix, n_threads: int) -> EncodedData:
-    cell_type = np.float32 if encoder.grid is None else np.uint8 if encoder.grid.code_bits == 8 else np.uint16
-    cells = np.zeros((X.shape[0], encoder.n_columns), dtype=cell_type)
+    cells: Values = np.zeros((X.shape[0], encoder.n_columns), dtype=encoder.cell_type)
     for rows, source in sources(X):
         _core.encode(encoder.native, source, cells[rows], n_threads)
     return EncodedData(cells.shape, cells)
