@@ -80,7 +80,7 @@ def load_predictor(path: str, threads: int) -> Classifier | Regressor:
     model = load_model(path)
     last = final_step(model)
     if getattr(last, "multilabel_", False):
-        raise UsageError(f"{path} predicts several labels a row. Use it in Python: kernline.load(...).predict(X).")
+        raise UsageError(f"{path} predicts several labels per row. Use it in Python: kernline.load(...).predict(X).")
     if "n_jobs" in last.get_params():
         last.set_params(n_jobs=threads)
     if is_classifier(model) or _is_regressor(model):
