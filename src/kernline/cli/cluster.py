@@ -22,7 +22,7 @@ def cluster_class(cls: type[SVM]) -> type[SVM]:
 
     named: dict[type, type] = {AdditiveSVC: cluster.DaskAdditiveSVC, AdditiveSVR: cluster.DaskAdditiveSVR}
     if cls not in named:
-        raise UsageError(f"--dask trains additive models; {cls.__name__} has none on a cluster. Leave out --dask.")
+        raise UsageError(f"--dask trains additive models; {cls.__name__} has no Dask version. Leave out --dask.")
     return named[cls]
 
 

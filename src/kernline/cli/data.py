@@ -154,12 +154,12 @@ class Reading:
         check_exists(source)
         given = [name for name in self.options.given() if name != "--target"]
         if given:
-            raise UsageError(f"{source} is encoded already: {given[0]} was for convert.")
+            raise UsageError(f"{source} is encoded already: {given[0]} applies to kernline convert.")
         dataset = Dataset.load(source, n_jobs=self.options.threads)
         target = dataset.origin[1]
         if self.options.target not in (None, str(target)):
             known = "has no label column" if target is None else f"has the labels of {target!r}"
-            raise UsageError(f"{source} is encoded already and {known}: --target was for convert.")
+            raise UsageError(f"{source} is encoded already and {known}: --target applies to kernline convert.")
         return dataset
 
     def _encoded(self, source: str, found: list[list[Array]], score: Score) -> Data:

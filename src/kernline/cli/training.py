@@ -181,12 +181,12 @@ def _check_for_cluster(
     others = (goal.folds, goal.find_cost, run.keep, interactions, run.checkpoint, run.out_of_core, options.class_weight)
     if any(others):
         raise UsageError(
-            "--dask trains one model: it does not go with -v, -C, --keep, --interactions, --checkpoint, --out-of-core "
-            "or -w."
+            "--dask trains one model, and cannot be combined with -v, -C, --keep, --interactions, --checkpoint, "
+            "--out-of-core or -w."
         )
     ignored = [name for name in reading.given() if name != "--target"]
     if ignored:
-        raise UsageError(f"--dask: {ignored[0]} does not apply; workers find out how to read their files.")
+        raise UsageError(f"--dask: {ignored[0]} does not apply; workers detect the format of their files.")
 
 
 def _check_encoded(cls: type[SVM], goal: Goal, data: str) -> None:
