@@ -16,7 +16,7 @@ INTRODUCTION = """# Gallery
 
 Each picture is drawn by the code above it, which continues that of the sections before. `pip install 'kernline[plot]'`
 installs matplotlib. Displays follow scikit-learn's convention: `from_estimator` collects the data and draws it,
-`display.plot(ax=...)` draws it again on axes of yours, `display.figure_` and `display.axes_` are what was drawn on, and
+`display.plot(ax=...)` draws it again on your own axes, `display.figure_` and `display.axes_` are what was drawn on, and
 the data are attributes. Colours are safe for the colour-blind; blue speaks for a class, orange against it.
 
 `python -m examples.gallery` writes this page."""

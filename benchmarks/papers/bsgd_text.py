@@ -17,7 +17,7 @@ a point that is already a support vector is not added again, and the model is an
 
 MISPRINTS = """## Misprints
 
-Derived independently, and tested against Gram matrices (`tests/solvers/test_budgeted_sgd.py`): with z = h·x_min + (1 − h)·x, as in lines 8
+Derived independently, and tested against Gram matrices (`tests/landmarks/test_merging.py`): with z = h·x_min + (1 − h)·x, as in lines 8
 and 13 of Algorithm 1, line 5 must be m = α_min / (α + α_min). The text's ‖Δ‖² = α_i² + α_j² − α_z² + 2 k(x_i, x_j) lacks the
 factor α_i α_j in its last term. The lemma's WD has the factor (α_i + α_j)², not (α_i + α_j).
 
@@ -39,7 +39,7 @@ b times as much, that loses b² times as much as a small error of a new point: h
 cannot be that of its text.
 
 **Our table of WD.** It holds √(WD/2)/α, where α is the smaller coefficient. This is nearly linear where WD vanishes, so lookup-wd
-almost always finds the partner that loses least (`tests/solvers/test_budgeted_sgd.py`). Bilinear interpolation of WD itself, as
+almost always finds the partner that loses least (`tests/solvers/test_budget_maintenance.py`). Bilinear interpolation of WD itself, as
 published, is off by 3 to 4 % where the other coefficient is three hundred times larger.
 
 **Differs.** We merge less often than the paper on every data set, as the public program does (see the table of frequencies). A
@@ -79,7 +79,7 @@ _SGD, _SEARCH, _KEEP = (
 )
 _TABLES = "`landmarks/merging.py`"
 
-_TEST, _RUNS = "`tests/solvers/test_budgeted_sgd.py`", "`benchmarks/papers/bsgd_runs.py`"
+_TEST, _RUNS = "`tests/landmarks/test_merging.py`", "`benchmarks/papers/bsgd_runs.py`"
 ITEMS = [
     (
         "Equation 1, objective P(w, b)",

@@ -1,7 +1,7 @@
 """A cached property without a lock.
 
 That of functools has one in Python 3.11, shared by all instances of a class. A fork while another thread computes a
-value leaves it locked in the child, which then waits for ever.
+value leaves it locked in the child, which then waits forever.
 """
 
 from __future__ import annotations

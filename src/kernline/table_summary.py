@@ -20,8 +20,8 @@ from sklearn.utils import check_array
 
 from .array_types import Array, Labels, Matrix, MatrixLike, Numbers, is_sparse
 from .encoding import ColumnRange, Columns, EncodedData, LevelTable, Term, TermSpec
+from .encoding.column_scaling import ColumnFacts
 from .encoding.columns import TrainingTable, chosen_columns, naming_text, read_training
-from .encoding.encoder import ColumnFacts
 from .encoding.frames import category_order, check_is_table
 from .encoding.ranks import NO_EDGES
 from .encoding.summaries import ColumnSummary

@@ -20,7 +20,7 @@ from .array_types import Array, Floats, Matrix, is_sparse
 from .class_signs import LARGEST
 from .encoding import ColumnRange, Columns, EncodedData, Encoder, Scale, TermSpec, sample_of_values
 from .encoding.column_range import boolean_columns
-from .encoding.encoder import rank_width
+from .encoding.column_scaling import rank_width
 from .encoding.terms import replaced_columns
 from .kernels import AdditiveKernel
 from .memory import COLUMN_BYTES, check_memory, check_width

@@ -377,7 +377,7 @@ def _with_indicator(
     kind = type_of_target(labels, input_name="y")
     if kind != "multilabel-indicator":
         raise ValueError(
-            f"y has {labels.shape[1]} columns, and scikit-learn calls it {kind!r}. Several labels a row are a matrix "
+            f"y has {labels.shape[1]} columns, and scikit-learn calls it {kind!r}. Several labels per row are a matrix "
             "of zeros and ones, as of sklearn.preprocessing.MultiLabelBinarizer. Classes that exclude one another are "
             "a vector."
         )

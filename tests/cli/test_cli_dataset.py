@@ -57,10 +57,10 @@ def test_what_codes_do_not_allow(rows):
         (["convert", "a.svm", "b.csv", "--kernel", "chi2"], "apply to .kdata"),
         (["train", "none.kdata", "m.kern"], "no such file"),
         (["train", "-", "m.kern", "--out-of-core"], "twice"),
-        (["train", "a.kdata", "m.kern", "--columns", "1,2"], "--columns was for convert"),
-        (["train", "a.kdata", "m.kern", "--one-based"], "--one-based was for convert"),
-        (["train", "a.kdata", "m.kern", "--skip-bad"], "--skip-bad was for convert"),
-        (["train", "a.kdata", "m.kern", "--target", "x"], "--target was for convert"),
+        (["train", "a.kdata", "m.kern", "--columns", "1,2"], "--columns applies to kernline convert"),
+        (["train", "a.kdata", "m.kern", "--one-based"], "--one-based applies to kernline convert"),
+        (["train", "a.kdata", "m.kern", "--skip-bad"], "--skip-bad applies to kernline convert"),
+        (["train", "a.kdata", "m.kern", "--target", "x"], "--target applies to kernline convert"),
         (["inspect", "a.kdata"], "holds codes; this command needs values"),
         (["cv", "a.kdata"], "holds codes; this command needs values"),
         (["convert", "a.kdata", "b.csv"], "holds codes; this command needs values"),
@@ -78,7 +78,7 @@ def test_models_and_codes(rows):
         assert run(command, "t.kern", "t.kdata", "--target", "label").exit_code == 0
         ended = run(command, "t.kern", "t.kdata", "--delimiter", ";")
         assert ended.exit_code == 2
-        assert "--delimiter was for convert" in ended.stderr
+        assert "--delimiter applies to kernline convert" in ended.stderr
     for command in ("explain", "report"):
         ended = run(command, "t.kern", "t.kdata")
         assert ended.exit_code == 2

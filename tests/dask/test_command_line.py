@@ -26,8 +26,12 @@ def test_train_on_a_cluster(tmp_path):
     assert loaded.zero_based_ is False
 
 
-@pytest.mark.parametrize("extra", [["-v", "5"], ["--interactions", "3"], ["--kernel", "rbf"], ["--one-based"]])
-def test_what_does_not_go_with_a_cluster(tmp_path, extra):
+@pytest.mark.parametrize(
+    "extra",
+    [["-v", "5"], ["m.kern", "-C"], ["--out-of-core"], ["--interactions", "3"], ["--kernel", "rbf"], ["--one-based"]],
+)
+def test_what_does_not_go_with_a_cluster(tmp_path, monkeypatch, extra):
+    monkeypatch.chdir(tmp_path)
     (tmp_path / "a.svm").write_text("1 1:1\n0 2:1\n")
     ended = CliRunner().invoke(app, ["train", str(tmp_path / "a.svm"), "--dask", "tcp://127.0.0.1:9", *extra])
     assert ended.exit_code == 2

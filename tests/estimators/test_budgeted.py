@@ -1,4 +1,4 @@
-"""BudgetedSVC: the estimator, streams, and bad input. The solver beneath is in test_budgeted_sgd.py."""
+"""BudgetedSVC: the estimator, streams, and bad input. Its solver is tested in tests/solvers."""
 
 import os
 import pickle

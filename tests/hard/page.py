@@ -18,7 +18,7 @@ _TEXT = """# Reliability
 
 For those who must rely on Kernline. `make test-hard` breaks things on purpose: it lets allocations and system calls
 fail, interrupts and kills commands at random times, uses estimators from many threads and processes, feeds damaged
-files, and runs the tests under hostile conditions. What files of strangers can and cannot do is in `SECURITY.md`.
+files, and runs the tests under hostile conditions. What untrusted files can and cannot do is in `SECURITY.md`.
 
 The table holds the last run of each step: how many cases were tried, how many failed, minutes by the clock on {cores}
 cores, the load average at the end (over {cores}: other programs were running as well), and the date. The run writes
@@ -30,11 +30,11 @@ without a finding: {by_target}.
 Files of version 0.1: `tests/golden` holds models of every format version and estimator, those that 0.1 wrote among
 them (84); `make test` loads each, and compares its predictions with those of the version that wrote it.
 
-What is not supported: subinterpreters, which raise ImportError; and free-threaded Python, for which no wheel is made
-and the core does not compile, by a message that says so. Daemon threads that are in the core while the
-interpreter ends stay there until the process is gone; but before Python 3.14, `np.unique` of NumPy 2.3 and later, which
-fits call, can abort the process then, and a fit of NystromSVC can, by "free(): invalid pointer", seen in 5 of about 150
-exits. Wait for threads before the program ends.
+What is not supported: subinterpreters, which raise ImportError; and free-threaded Python, for which no wheel is built
+and the core refuses to compile, with a message. Daemon threads that are in the core when the interpreter ends stay
+there until the process ends. Before Python 3.14 the process can abort then: in `np.unique` of NumPy 2.3 and later,
+which fits call, or in a fit of NystromSVC with "free(): invalid pointer", seen in 5 of about 150 exits. Wait for
+threads before the program ends.
 
 """
 

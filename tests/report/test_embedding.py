@@ -130,7 +130,7 @@ def test_policy_allows_no_other_script_and_no_network():
 
 
 def test_scripts_that_end_their_element_are_refused():
-    with pytest.raises(ValueError, match="cannot stand in a page"):
+    with pytest.raises(ValueError, match="cannot be embedded in a page"):
         page_of(["a", "b", "c"]).html(Bokeh("3", ["x = '</script>'"]))
 
 

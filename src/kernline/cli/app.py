@@ -9,11 +9,12 @@ import typer
 
 from .. import __version__
 from .bench import bench
+from .conversion import convert, export
 from .cv import cv
 from .explanation import explain
 from .habits import Habitual
 from .help_pages import SHORT_HELP, GroupedCommands
-from .inspection import convert, export, inspect
+from .inspection import inspect
 from .named import app as named
 from .option_groups import expand_groups
 from .prediction import evaluate, predict

@@ -7,45 +7,44 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from .errors import UsageError
+from .models import relative_gap
 from .output import Output
 
 if TYPE_CHECKING:
     from .estimators import SVM
 
 
-def train_on_cluster(
-    out: Output,
-    address: str,
-    data: str,
-    target: str | None,
-    cls: type[SVM],
-    given: dict[str, object],
-    param: list[str],
-    path: Path,
-) -> None:
-    """Fit the Dask estimator of this class to the files that match `data`, and save the model."""
+def cluster_class(cls: type[SVM]) -> type[SVM]:
+    """The Dask estimator of this class."""
     from .. import dask as cluster  # says which extra is missing
     from ..estimators.additive import AdditiveSVC
     from ..estimators.additive_svr import AdditiveSVR
-    from ..model_files.files import save
-    from . import estimators
 
     named: dict[type, type] = {AdditiveSVC: cluster.DaskAdditiveSVC, AdditiveSVR: cluster.DaskAdditiveSVR}
     if cls not in named:
-        raise UsageError(f"--dask trains additive models; {cls.__name__} has none on a cluster. Leave out --dask.")
+        raise UsageError(f"--dask trains additive models; {cls.__name__} has no Dask version. Leave out --dask.")
+    return named[cls]
+
+
+def fit_on_cluster(out: Output, address: str, model: Any, data: str, target: str | None, path: Path) -> None:
+    """Fit a Dask estimator to the files that match `data`, and save the model."""
+    from ..dask import connected
+    from ..model_files.files import save
+
     if not glob.glob(data):
         raise FileNotFoundError(f"{data}: no such file. Workers read it by the same name.")
-    model: Any = estimators.build(named[cls], given, param)
     with out.status(f"Connecting to {address}"):
-        client = cluster.connected(address)
+        client = connected(address)
     with client:
-        out.note(f"Training {cls.__name__} on {len(client.nthreads())} workers")
+        out.note(f"Training {type(model).__name__} on {len(client.nthreads())} workers")
         model.set_params(client=client)
         model.fit(data, target)
-    save(model.to_local(), path)
+    local = model.to_local()
+    save(local, path)
+    name = type(local).__name__
     record = {
         "model": str(path),
-        "estimator": cls.__name__,
+        "estimator": name,
         "kernel": model.kernel_,
         "scale": model.scale_,
         "loss": model.loss_,
@@ -54,9 +53,8 @@ def train_on_cluster(
         "features": model.n_features_in_,
         "classes": getattr(model, "classes_", None),
         "rounds": model.n_iter_,
-        "relative_gap": float((model.dual_gap_ / model.objective_.clip(1e-300)).max()),
+        "relative_gap": relative_gap(model),
         "seconds": {"total": out.seconds},
     }
-    out.result(
-        record, [] if out.quiet else [f"{path}: {cls.__name__}, {model.n_iter_.max()} rounds, {out.seconds:.2f} s"]
-    )
+    line = f"{path}: {name}, {model.n_iter_.max()} rounds, {out.seconds:.2f} s"
+    out.result(record, [] if out.quiet else [line])

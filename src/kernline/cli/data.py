@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, cast
 
 from .errors import UsageError
+from .files import check_exists, check_values, is_dataset
 from .options import ReadingOptions
 from .output import Output
 
@@ -88,9 +87,8 @@ class Reading:
     def labelled(self, source: str, model: Model | None = None) -> LabelledRows:
         """Read rows with labels; with a `model`, the columns that it was trained on."""
         check_exists(source)
-        _check_values(source)
-        if self._target(model) is None and self._is_table(source):
-            raise UsageError(f"{source} is a table. Pass --target with its label column{self._listed_columns(source)}.")
+        check_values(source)
+        self._check_target(source, model)
         data = self.rows(source, model, labels=True)
         if data.y is None:
             hint = " Pass --target with its label column." if data.zero_based is None else ""
@@ -102,15 +100,13 @@ class Reading:
         from ..mapped.dataset import Dataset
 
         check_exists(source)
-        _check_values(source)
+        check_values(source)
         if source.startswith("@"):
             data = self._named(source[1:])
             return Dataset(data.X, data.y, n_jobs=self.options.threads, **settings)
         columns = self.options.columns.split(",") if self.options.columns is not None else None
-        target = self._target(None)
-        if target is None and self._is_table(source):
-            raise UsageError(f"{source} is a table. Pass --target with its label column{self._listed_columns(source)}.")
-        options = self._reading(source, target, columns, None, labels=True)
+        self._check_target(source, None)
+        options = self._reading(source, self._target(None), columns, None, labels=True)
         categorical = options.pop("categorical")
         return Dataset(source, categorical="auto" if categorical is None else categorical, **settings, **options)
 
@@ -158,12 +154,12 @@ class Reading:
         check_exists(source)
         given = [name for name in self.options.given() if name != "--target"]
         if given:
-            raise UsageError(f"{source} is encoded already: {given[0]} was for convert.")
+            raise UsageError(f"{source} is encoded already: {given[0]} applies to kernline convert.")
         dataset = Dataset.load(source, n_jobs=self.options.threads)
         target = dataset.origin[1]
         if self.options.target not in (None, str(target)):
             known = "has no label column" if target is None else f"has the labels of {target!r}"
-            raise UsageError(f"{source} is encoded already and {known}: --target was for convert.")
+            raise UsageError(f"{source} is encoded already and {known}: --target applies to kernline convert.")
         return dataset
 
     def _encoded(self, source: str, found: list[list[Array]], score: Score) -> Data:
@@ -186,14 +182,14 @@ class Reading:
     def labelled_scores(self, source: str, model: Model, score: Score) -> tuple[LabelledRows, list[Array]]:
         """As `scored`, for rows that have labels."""
         check_exists(source)
-        if not is_dataset(source) and self._target(model) is None and self._is_table(source):
-            raise UsageError(f"{source} is a table. Pass --target with its label column{self._listed_columns(source)}.")
+        if not is_dataset(source):
+            self._check_target(source, model)
         data, found = self.scored(source, model, score, labels=True)
         return cast("LabelledRows", data), found
 
     def rows(self, source: str, model: Model | None = None, *, labels: bool = False) -> Rows:
         """Read rows, with labels if there are any; with `labels`, the label column must exist."""
-        _check_values(source)
+        check_values(source)
         with self._base_hint(model):
             data = self._named(source[1:]) if source.startswith("@") else self._file(source, model, labels=labels)
         if data.y is not None and (labels or model is not None):
@@ -319,6 +315,11 @@ class Reading:
         remembered = getattr(model, "target_name_", None)
         return remembered if type(remembered) in (str, int) else None
 
+    def _check_target(self, source: str, model: Model | None) -> None:
+        """Raise an error if a table has labels, and nothing says in which column."""
+        if self._target(model) is None and self._is_table(source):
+            raise UsageError(f"{source} is a table. Pass --target with its label column{self._listed_columns(source)}.")
+
     def _zero_based(self, source: str, model: Model | None) -> bool | Literal["auto"]:
         """Where indices start: as given, or as in the training file, since a few rows may not show it."""
         base = self.options.zero_based
@@ -384,53 +385,3 @@ def labelled_part(predictions: Labels, y: Labels | LabelSets | None) -> tuple[La
     present = ~np.isnan(y) if y.dtype.kind == "f" else np.array([label is not None for label in y])
     rows = present.reshape(len(y), -1).all(axis=1)
     return predictions[rows], y[rows] if rows.any() else None
-
-
-def check_not_input(path: Path, *inputs: str) -> None:
-    """Raise an error if the output would overwrite a file that the command reads."""
-    for given in inputs:
-        if path.is_file() and Path(given).exists() and path.samefile(given):
-            raise UsageError(f"OUTPUT would overwrite {given}. Choose another file.")
-
-
-def check_output(path: Path, *inputs: str) -> None:
-    """Raise an error if the output would overwrite a file that the command reads, or a model."""
-    check_not_input(path, *inputs)
-    if is_model(str(path)):
-        raise UsageError(f"OUTPUT would overwrite {path}, a model file. Choose another file.")
-
-
-def check_exists(source: str) -> None:
-    """Raise an error if a file does not exist, before any other check."""
-    if source != "-" and not source.startswith("@") and not Path(source).exists():
-        raise FileNotFoundError(f"{source}: no such file. Named data sets start with @ (see kernline datasets list).")
-
-
-def _check_values(source: str) -> None:
-    """Raise an error if a file holds codes: most commands need values."""
-    if is_dataset(source):
-        raise UsageError(f"{source} holds codes; this command needs values. Pass the data that it was converted from.")
-
-
-def is_dataset(path: str) -> bool:
-    """Whether a file name is that of encoded rows."""
-    return path.lower().endswith(".kdata")
-
-
-def is_model(path: str) -> bool:
-    """Whether this is a model file: it starts with the length of the header and a brace."""
-    if is_dataset(path) or not os.path.isfile(path):  # bytes read from a pipe here would be missing from the data
-        return False
-    try:
-        with open(path, "rb") as stream:
-            start = stream.read(9)
-    except OSError:
-        return False
-    return len(start) == 9 and start[8:] == b"{" and int.from_bytes(start[:8], "little") < 1 << 32
-
-
-def model_and_data(first: str, second: str) -> tuple[str, str]:
-    """The two files in this order; users of LIBSVM give the data first."""
-    if not is_model(first) and is_model(second):
-        return second, first
-    return first, second

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Annotated, TypedDict
 import typer
 
 from . import options as opt
-from .data import Reading, check_output, model_and_data
+from .data import Reading
 from .errors import UsageError
+from .files import check_output, model_and_data
 from .models import (
     Classifier,
     Regressor,

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from .data import LabelledRows, is_model
+from .data import LabelledRows
 from .errors import UsageError
+from .files import is_model
 from .output import Output
 
 if TYPE_CHECKING:

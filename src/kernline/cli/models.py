@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol, TypeGuard, cast
+from typing import TYPE_CHECKING, Any, Protocol, TypeGuard, cast
 
 from .errors import UsageError
 
@@ -80,7 +80,7 @@ def load_predictor(path: str, threads: int) -> Classifier | Regressor:
     model = load_model(path)
     last = final_step(model)
     if getattr(last, "multilabel_", False):
-        raise UsageError(f"{path} predicts several labels a row. Use it in Python: kernline.load(...).predict(X).")
+        raise UsageError(f"{path} predicts several labels per row. Use it in Python: kernline.load(...).predict(X).")
     if "n_jobs" in last.get_params():
         last.set_params(n_jobs=threads)
     if is_classifier(model) or _is_regressor(model):
@@ -100,6 +100,13 @@ def described(model: Model) -> str:
     """The class name, with the steps of a pipeline."""
     names = ", ".join(type(step).__name__ for step in _steps(model))
     return f"Pipeline of {names}" if _is_pipeline(model) else names
+
+
+def relative_gap(model: Any) -> float | None:
+    """The largest duality gap of a fitted model, relative to the objective; None if it has no certificate."""
+    if not hasattr(model, "dual_gap_"):
+        return None
+    return float((model.dual_gap_ / model.objective_.clip(1e-300)).max())
 
 
 def scores(model: Classifier | Regressor, X: Matrix) -> Array:

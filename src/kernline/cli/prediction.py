@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any, TypedDict
 import typer
 
 from . import options as opt
-from .data import Reading, check_output, labelled_part, model_and_data
+from .data import Reading, labelled_part
 from .errors import UsageError
+from .files import check_output, model_and_data
 from .models import Classifier, is_classifier, load_predictor
 from .models import probabilities as probabilities_of
 from .models import scores as scores_of
@@ -95,20 +96,16 @@ def predict(
             record, line = measured(*labelled_part(values, content.y))
             predicted, lines = {"predictions": values}, prediction_lines(values, csv=csv)
         record["rows"] = len(values)  # including those without a label
-        if path is None and out.json:
+        if path is not None:
+            _write(path, lines)
+            out.result(record | {"output": str(path)}, [] if out.quiet or not line else [line])
+        elif out.json:
             out.result(record | predicted, [])
-            return
-        if path is None:
+        else:
             with out.stdout() as stream:
                 stream.write(lines)
             if line:
                 out.note(line)
-            return
-        from ..io.atomic import replacing
-
-        with replacing(path) as file:
-            file.write(lines.encode())
-        out.result(record | {"output": str(path)}, [] if out.quiet or not line else [line])
 
 
 def evaluate(
@@ -169,6 +166,13 @@ def _output_path(argument: str | None, option: str | None) -> Path | None:
         raise UsageError(f"two outputs: {argument} and -o {option}. Pass one of them.")
     output = option or argument
     return None if output is None or output == "-" else Path(output)
+
+
+def _write(path: Path, lines: str) -> None:
+    from ..io.atomic import replacing
+
+    with replacing(path) as file:
+        file.write(lines.encode())
 
 
 def _labels(svm: Classifier, values: Array) -> Labels:

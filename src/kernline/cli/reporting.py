@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from . import options as opt
-from .data import Reading, check_output, model_and_data
+from .data import Reading
+from .files import check_output, model_and_data
 from .models import load_predictor, readable
 from .output import Output
 

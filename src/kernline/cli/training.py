@@ -13,9 +13,11 @@ from . import estimators
 from . import model_options as mod
 from . import options as opt
 from .cv import search, searcher
-from .data import DatasetRows, LabelledRows, Reading, is_dataset
+from .data import DatasetRows, LabelledRows, Reading
 from .errors import ExitCode, UsageError
+from .files import is_dataset
 from .model_output import model_file, save_model
+from .models import relative_gap
 from .output import Output
 from .watch import can_watch, watched
 
@@ -24,6 +26,7 @@ if TYPE_CHECKING:
 
 # Parameters of a model that its codes depend on.
 _OF_CODES = ("kernel", "approximation", "scale", "p", "missing")
+_FOLDS = 5
 
 
 @dataclass(frozen=True)
@@ -55,6 +58,38 @@ class Goal:
     ] = False
 
 
+@dataclass(frozen=True)
+class Run:
+    """How to train: from codes in a file, with checkpoints, on a cluster; and what Ctrl-C leaves."""
+
+    out_of_core: Annotated[
+        bool,
+        typer.Option(
+            "--out-of-core",
+            help="Read DATA twice and train on codes in a temporary file beside MODEL, for data larger than memory.",
+        ),
+    ] = False
+    checkpoint: Annotated[
+        Path | None,
+        typer.Option(
+            "--checkpoint",
+            metavar="FILE",
+            help="Write the state of training to FILE, at most once a minute, and continue from it after a kill. For "
+            "--out-of-core and .kdata files of more than 64 MB. Default: none.",
+        ),
+    ] = None
+    keep: Annotated[bool, typer.Option("--keep", help="On Ctrl-C, save the partly trained model.")] = False
+    dask: Annotated[
+        str | None,
+        typer.Option(
+            "--dask",
+            metavar="ADDRESS",
+            help="Train on the Dask cluster whose scheduler has this address. DATA may be a pattern, such as "
+            "'part-*.parquet'; workers read the files. Default: this process.",
+        ),
+    ] = None
+
+
 def train(
     data: opt.DataFile,
     model: Annotated[
@@ -78,32 +113,7 @@ def train(
     ] = None,
     seed: mod.Seed = 0,
     force: opt.Force = False,
-    out_of_core: Annotated[
-        bool,
-        typer.Option(
-            "--out-of-core",
-            help="Read DATA twice and train on codes in a temporary file beside MODEL, for data larger than memory.",
-        ),
-    ] = False,
-    checkpoint: Annotated[
-        Path | None,
-        typer.Option(
-            "--checkpoint",
-            metavar="FILE",
-            help="Write the state of training to FILE, at most once a minute, and continue from it after a kill. For "
-            "--out-of-core and .kdata files of more than 64 MB. Default: none.",
-        ),
-    ] = None,
-    keep: Annotated[bool, typer.Option("--keep", help="On Ctrl-C, save the partly trained model.")] = False,
-    dask: Annotated[
-        str | None,
-        typer.Option(
-            "--dask",
-            metavar="ADDRESS",
-            help="Train on the Dask cluster whose scheduler has this address. DATA may be a pattern, such as "
-            "'part-*.parquet'; workers read the files. Default: this process.",
-        ),
-    ] = None,
+    run: Run,
     reading: opt.SingleLabelled,
     out: Output,
 ) -> None:
@@ -123,57 +133,60 @@ def train(
     kernline train huge.kdata model.kern --checkpoint training.state
     """
     with out.working():
-        path = _output_file(out, data, model, goal, force=force, keep=keep)
+        path = _output_file(out, data, model, goal, force=force, keep=run.keep)
         name = estimators.kernel_name(kernel)
         cls = estimators.estimator_class(options.estimator, name, estimators.task_of(options))
-        given = estimators.parameters(options, seed, reading.threads)
+        given, extra = estimators.parameters(options, seed, reading.threads), options.param or []
+        settings = {"kernel": name, "C": goal.cost} | given
         if interactions is not None:
             _check_interactions(interactions, cls, goal)
-        if dask is not None:
-            from .cluster import train_on_cluster
+        if run.dask is not None:
+            from .cluster import cluster_class, fit_on_cluster
 
-            if path is None or keep or interactions is not None or options.class_weight or checkpoint is not None:
-                raise UsageError(
-                    "--dask trains one model: it does not go with -v, -C, --keep, --interactions, --checkpoint or -w."
-                )
-            ignored = [name for name in reading.given() if name != "--target"]
-            if ignored:
-                raise UsageError(f"--dask: {ignored[0]} does not apply; workers find out how to read their files.")
-            train_on_cluster(
-                out,
-                dask,
-                data,
-                reading.target,
-                cls,
-                {"kernel": name, "C": goal.cost} | given,
-                options.param or [],
-                path,
+            _check_for_cluster(run, goal, options, interactions, reading)
+            assert path is not None  # as there is neither -v nor -C
+            fit_on_cluster(
+                out, run.dask, estimators.build(cluster_class(cls), settings, extra), data, reading.target, path
             )
             return
         source = Reading(out, reading)
-        encodes = out_of_core or is_dataset(data)
+        encodes = run.out_of_core or is_dataset(data)
         if encodes:
             _check_encoded(cls, goal, data)
-        elif checkpoint is not None:
+        elif run.checkpoint is not None:
             raise UsageError("--checkpoint is for data larger than memory: pass a .kdata file, or --out-of-core.")
         if goal.find_cost:
-            costs = estimators.costs_from(goal.cost)
-            searched = searcher(cls, [name], costs, goal.folds or 5, None, given, options.param or [])
+            searched = searcher(cls, [name], estimators.costs_from(goal.cost), goal.folds or _FOLDS, None, given, extra)
             search(out, searched, source, data, options.class_weight or [], path, best_C=True)
             return
-        svm = estimators.build(cls, {"kernel": name, "C": goal.cost} | given, options.param or [])
-        if keep and not can_watch(svm):
+        svm = estimators.build(cls, settings, extra)
+        if run.keep and not can_watch(svm):
             raise ImportError("--keep needs the callbacks of scikit-learn 1.9 or later.")
         with out.status(f"Reading {data}"):
-            content = _encoded(svm, source, data, path, checkpoint) if encodes else source.labelled(data)
+            content = _encoded(svm, source, data, path, run.checkpoint) if encodes else source.labelled(data)
         if options.class_weight:
             svm.set_params(class_weight=estimators.class_weights(options.class_weight, content.y))
         if interactions is not None:
             svm.set_params(interactions=estimators.interactions(interactions, _names(content)))
         if path is None:
-            _validate(out, svm, content, goal.folds or 5, seed)
+            _validate(out, svm, content, goal.folds or _FOLDS, seed)
         else:
-            _fit_and_save(out, svm, content, path, keep=keep)
+            _fit_and_save(out, svm, content, path, keep=run.keep)
+
+
+def _check_for_cluster(
+    run: Run, goal: Goal, options: mod.ModelOptions, interactions: str | None, reading: opt.ReadingOptions
+) -> None:
+    """Refuse what a cluster does not do, before it is asked."""
+    others = (goal.folds, goal.find_cost, run.keep, interactions, run.checkpoint, run.out_of_core, options.class_weight)
+    if any(others):
+        raise UsageError(
+            "--dask trains one model, and cannot be combined with -v, -C, --keep, --interactions, --checkpoint, "
+            "--out-of-core or -w."
+        )
+    ignored = [name for name in reading.given() if name != "--target"]
+    if ignored:
+        raise UsageError(f"--dask: {ignored[0]} does not apply; workers detect the format of their files.")
 
 
 def _check_encoded(cls: type[SVM], goal: Goal, data: str) -> None:
@@ -275,8 +288,6 @@ def _fit(svm: SVM, content: LabelledRows) -> None:
 
 def _description(svm: SVM, content: LabelledRows) -> dict[str, object]:
     rows, features = content.X.shape
-    gap = getattr(svm, "dual_gap_", None)
-    relative = None if gap is None else float((gap / svm.objective_.clip(1e-300)).max())
     return {
         "estimator": type(svm).__name__,
         "kernel": getattr(svm, "kernel_", getattr(svm, "kernel", "rbf")),
@@ -289,6 +300,6 @@ def _description(svm: SVM, content: LabelledRows) -> dict[str, object]:
         "features": features,
         "classes": getattr(svm, "classes_", None),
         "epochs": svm.n_iter_,
-        "relative_gap": relative,
+        "relative_gap": relative_gap(svm),
         "skipped_lines": content.n_skipped,
     }

@@ -1,25 +1,16 @@
 """Values → codes and scales: what the solver sees of the data.
 
 An encoder is a list of terms (terms.py): a number for each column of the input, unless another term replaces it, and
-further terms, each with solver columns of its own. This file encodes the numbers, and joins the cells of all terms.
+further terms, each with solver columns of its own. column_scaling.py holds what is learnt of numbers, transformation.py
+encodes rows.
 
     u = T_j(x)           each number brought to [0, 1]
     code = grid(u)       one byte (two for fine grids), on a grid that all features share
     s_j                  the column's scale: k(x_j, y_j) = s_j · k(u, v) for a homogeneous kernel; 1 for other terms
 
-`scale` chooses T_j:
-
-- "max": u = x / max_j. The kernel stays that of the raw values, with s_j = max_j.
-- "minmax": u = (x − min_j) / (max_j − min_j). This changes the values, so s_j = 1.
-- "rank": u = the share of training values at or below x, linear between as many quantiles as the grid has knots; a
-  feature with fewer distinct values than knots gets a knot for each, so that nothing is interpolated. s_j = 1.
-
 Values outside the training range are **clipped** to it: u > 1 counts as 1. A curve is then constant beyond the data,
 which is exact for the intersection kernel (min(u, v) = v for every training value v), and for the others keeps one
 outlier from deciding a prediction. The linear kernel has no codes and extrapolates.
-
-Codes are stored densely, one per feature, or if most are zero as one 32-bit word per non-zero, column·256 + code.
-No float copy of the data is made: it is read in place. Codes do not depend on the number of threads that make them.
 """
 
 from __future__ import annotations
@@ -27,10 +18,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, is_dataclass, replace
 from itertools import accumulate
-from typing import Literal
 
 import numpy as np
-import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .. import _core
@@ -38,28 +27,28 @@ from ..array_types import Array, Floats, Indices, Matrix, is_sparse
 from ..array_types import Numbers as Values
 from ..caching import cached_property
 from ..kernels import AdditiveKernel
-from ..sources import sources
 from ..tables import CodeGrid, TablePair
 from ..tables.table import Payload
 from .column_range import ColumnRange
+from .column_scaling import (
+    ColumnFacts,
+    Numbers,
+    Scale,
+    affine_map,
+    column_scales,
+    is_linear_on_raw_values,
+    is_mostly_zero,
+    rank_width,
+)
 from .columns import Columns
 from .encoded_data import EncodedData
-from .ranks import NO_EDGES, Edges, rank_edges
-from .terms import Cells, NumberTerm, Term, TermSpec, column_values, fit_terms, nan_columns, replaced_columns
+from .ranks import NO_EDGES, rank_edges
+from .terms import Cells, NumberTerm, Term, TermSpec, fit_terms, nan_columns, replaced_columns
+from .transformation import encoded_rows
 
-Scale = Literal["max", "minmax", "rank"]
-Numbers = Literal["affine", "rank"]
-
-SCALES = ("max", "minmax", "rank")
-
-# Below this share of non-zeros, words of four bytes are faster to sweep than a byte for every feature, and hold no more
-# than 1.2 bytes a value. Float32 values with columns beside them pay later: dense rows are plain dot products.
-_PACKED_BELOW, _SPARSE_BELOW = 0.3, 0.2
-# Values without a grid are cut off here, as float32 could not square them.
-_FARTHEST = np.float32(1e18)
 # u at or below it has code 0, as in the core.
 _ZERO = np.float32(2.0**-31)
-# Kinds of input columns, as the core numbers them: those of other terms are encoded here.
+# Kinds of input columns, as the core numbers them. It leaves those of other terms to transformation.py.
 _NUMBER, _CATEGORY, _OTHER = range(3)
 # What decides the code of a value.
 _LEARNT = (
@@ -77,18 +66,6 @@ _LEARNT = (
 )
 # Not pickled.
 _CACHED = ("native", "is_number", "functions")
-
-
-@dataclass(frozen=True)
-class ColumnFacts:
-    """What an encoder is made from. The range is without the columns that `terms` replace, `edges` are for ranks."""
-
-    column_range: ColumnRange
-    n_rows: int
-    is_sparse: bool
-    edges: Edges
-    terms: tuple[Term, ...]
-    columns: Columns
 
 
 @dataclass(frozen=True)
@@ -149,11 +126,11 @@ class Encoder:
         columns, fitted, column_range = facts.columns, facts.terms, facts.column_range
         if columns.gaps == "zero" and scale != "max":
             columns = replace(columns, gaps="middle")  # zero is no value of its own there
-        is_linear = _is_linear(scale, pair)
-        offsets, factors, scales = _affine(column_range, scale, is_linear, kernel.homogeneous)
+        is_linear = is_linear_on_raw_values(scale, pair)
+        offsets, factors, scales = affine_map(column_range, scale, is_linear, kernel.homogeneous)
         factors[replaced_columns(fitted)] = 0.0
         n_of_terms = sum(term.n_columns for term in fitted)
-        is_packed = pair.payload is not None or _is_sparse(column_range, facts.n_rows, pair.grid, fitted, n_of_terms)
+        packed = pair.payload is not None or is_mostly_zero(column_range, facts.n_rows, pair.grid, fitted, n_of_terms)
         encoder = cls(
             grid=pair.grid,
             offsets=offsets,
@@ -162,7 +139,7 @@ class Encoder:
             edge_start=facts.edges[0],
             edges=facts.edges[1],
             levels=facts.edges[2],
-            packed=is_packed,
+            packed=packed,
             clips=not is_linear,
             nonnegative_for=kernel.name if kernel.nonnegative and scale == "max" else "",
             payload=pair.payload,
@@ -179,9 +156,9 @@ class Encoder:
 
     def suits(self, pair: TablePair, scale: Scale, kernel: AdditiveKernel) -> bool:
         """Whether rows that it has encoded can be used with these tables: same grid, same scaling of the values."""
-        is_linear = _is_linear(scale, pair)
+        is_linear = is_linear_on_raw_values(scale, pair)
         span = np.divide(1.0, self.factors, out=np.zeros_like(self.factors), where=self.factors > 0.0)
-        scales = _scales(span, scale, is_linear, kernel.homogeneous) * (self.factors > 0.0)
+        scales = column_scales(span, scale, is_linear, kernel.homogeneous) * (self.factors > 0.0)
         return (
             _equal(self.grid, pair.grid)
             and _equal(self.payload, pair.payload)
@@ -316,32 +293,7 @@ class Encoder:
 
         A `column_range` of this X saves counting its non-zeros again.
         """
-        return replace(self._cells(X, write, column_range, n_threads), encoder=self)
-
-    def _cells(self, X: Matrix, write: bool, column_range: ColumnRange | None, n_threads: int) -> EncodedData:
-        if self.payload is not None:
-            data = self._with_terms(X, self._sparse(X, column_range, n_threads))
-            return replace(data, payload=self.payload.compute(data.cells, write=write))
-        if self.grid is None and self._keeps_values():
-            if is_sparse(X):
-                values = _within_reach(X.data, write)
-                return EncodedData(X.shape, values, X.indptr.astype(np.int64, copy=False), X.indices)
-            if not self.packed:
-                return EncodedData(X.shape, _within_reach(X, write))
-        data = self._sparse(X, column_range, n_threads) if self.packed else self._dense(X, n_threads)
-        return self._with_terms(X, data)
-
-    def _keeps_values(self) -> bool:
-        return not self.terms and not self.clips and bool((self.factors == 1.0).all())
-
-    def _with_terms(self, X: Matrix, data: EncodedData) -> EncodedData:
-        """Add the cells of terms that the core does not encode."""
-        added = []
-        for term, start in zip(self.terms, self.term_start, strict=True):
-            if term.native is None:
-                column, u = self.cells(term, column_values(X, term.columns))
-                added.append((np.where(column >= 0, column + start, -1), self.quantised(u)))
-        return data.with_cells(added) if added else data
+        return replace(encoded_rows(self, X, write, column_range, n_threads), encoder=self)
 
     def cells(self, term: Term, values: Array) -> Cells:
         """Call `term.cells` and check what it returns: the core trusts columns."""
@@ -368,46 +320,6 @@ class Encoder:
         assert self.grid is not None
         return np.maximum(self.grid.thresholds.astype(np.float32), np.nextafter(_ZERO, np.float32(1.0)))
 
-    def _dense(self, X: Matrix, n_threads: int) -> EncodedData:
-        cell_type = np.float32 if self.grid is None else np.uint8 if self.grid.code_bits == 8 else np.uint16
-        cells = np.zeros((X.shape[0], self.n_columns), dtype=cell_type)
-        for rows, source in sources(X):
-            _core.encode(self.native, source, cells[rows], n_threads)
-        return EncodedData(cells.shape, cells)
-
-    def _sparse(self, X: Matrix, column_range: ColumnRange | None, n_threads: int) -> EncodedData:
-        """Non-zeros only; codes are packed with their columns. Memory is reserved for the non-zeros of X."""
-        row_start = np.zeros(X.shape[0] + 1, dtype=np.int64)
-        row_start[1:] = self._most_cells(X, column_range, n_threads)
-        capacity = int(row_start.sum())
-        columns: Values | None = None
-        code_bits, cell_type = (0, np.float32) if self.grid is None else self.word_type
-        cells: Values = np.empty(capacity, dtype=cell_type)
-        if self.grid is None:
-            columns = np.empty(capacity, dtype=np.int32 if self.n_columns < 1 << 31 else np.int64)
-        position = 0
-        for rows, source in sources(X):
-            row_end = row_start[rows.start + 1 : rows.stop + 1]
-            if columns is None:
-                position = _core.encode(self.native, source, cells, row_end, position, code_bits, n_threads)
-            else:
-                position = _core.encode(self.native, source, cells, columns, row_end, position, n_threads)
-        columns = columns[:position] if columns is not None else None
-        return EncodedData((X.shape[0], self.n_columns), cells[:position], row_start, columns, code_bits=code_bits)
-
-    def _most_cells(self, X: Matrix, column_range: ColumnRange | None, n_threads: int) -> Indices | int:
-        """How many cells each row may have."""
-        if is_sparse(X):
-            return np.diff(X.indptr).astype(np.int64, copy=False)
-        if not self.keeps_zeros:
-            return self.n_features  # memory that is not written to is not taken
-        if column_range is not None:
-            return column_range.row_nonzero
-        counts = np.empty(X.shape[0], dtype=np.int64)
-        for rows, source in sources(X):
-            _core.row_nonzero(source, counts[rows], n_threads)
-        return counts
-
     @property
     def is_native(self) -> bool:
         """Whether the core alone makes the codes of a row."""
@@ -423,49 +335,18 @@ class Encoder:
         return bool((self.offsets >= 0.0).all())
 
     @property
+    def cell_type(self) -> type[np.float32 | np.uint8 | np.uint16]:
+        """The type of a value, or of a code that is not packed with its column."""
+        if self.grid is None:
+            return np.float32
+        return np.uint8 if self.grid.code_bits == 8 else np.uint16
+
+    @property
     def word_type(self) -> tuple[int, type[np.uint32] | type[np.uint64]]:
         """Bits of a code in a word of packed rows, and the type of the word."""
         assert self.grid is not None
         bits = self.grid.code_bits
         return (bits, np.uint32) if self.n_columns <= 1 << (32 - bits) else (16, np.uint64)
-
-
-def rank_width(pair: TablePair) -> int:
-    """Most points of a column with scale="rank"."""
-    return pair.width if pair.grid is not None and pair.width > 2 else 256
-
-
-def _within_reach(values: Values, write: bool) -> Floats:
-    """Values as they are, but cut off where the core does so (encode.hpp). Those of a fit are far from there."""
-    with np.errstate(over="ignore"):
-        near = np.require(values, dtype=np.float32, requirements=["C", "A"])
-    if not write and near.size and max(-near.min(), near.max()) > _FARTHEST:
-        return np.clip(near, -_FARTHEST, _FARTHEST)
-    return near
-
-
-def _affine(
-    column_range: ColumnRange, scale: Scale, is_linear: bool, is_homogeneous: bool
-) -> tuple[Array, Array, Array]:
-    """Offset and factor of u = (x − offset) · factor, and s_j."""
-    n_features = column_range.maximum.size
-    offsets = column_range.minimum.copy() if scale == "minmax" else np.zeros(n_features)
-    span = np.full(n_features, _unit(column_range)) if is_linear else column_range.maximum - offsets
-    with np.errstate(divide="ignore", over="ignore"):
-        factors = np.where(span > 0.0, 1.0 / span, 0.0)
-    factors[~np.isfinite(factors)] = 0.0  # a column of zeros, or too small to divide by
-    return offsets, factors, _scales(span, scale, is_linear, is_homogeneous)
-
-
-def _scales(span: Array, scale: Scale, is_linear: bool, is_homogeneous: bool) -> Array:
-    """s_j of columns with this span."""
-    if is_linear:
-        return span**2
-    return span if scale == "max" and is_homogeneous else np.ones(span.size)
-
-
-def _is_linear(scale: Scale, pair: TablePair) -> bool:
-    return scale == "max" and pair.grid is None and pair.payload is None
 
 
 def _equal(a: object, b: object) -> bool:
@@ -477,35 +358,3 @@ def _equal(a: object, b: object) -> bool:
     if is_dataclass(a) and type(a) is type(b):
         return all(_equal(getattr(a, part.name), getattr(b, part.name)) for part in fields(a))
     return bool(a == b)
-
-
-def _is_sparse(
-    column_range: ColumnRange, n_rows: int, grid: CodeGrid | None, terms: Sequence[Term], n_of_terms: int
-) -> bool:
-    """Whether few enough cells are other than zero. Each term has a cell in every row, at most."""
-    below = _PACKED_BELOW if grid is not None else _SPARSE_BELOW
-    if not terms:
-        return column_range.density(n_rows) < below
-    n_cells = column_range.n_nonzero.sum() + n_rows * sum(term.native != "missing" for term in terms)
-    return bool(n_cells < below * n_rows * (column_range.n_nonzero.size + n_of_terms))
-
-
-def _unit(column_range: ColumnRange) -> float:
-    """1, or the largest magnitude where float32 could not hold the squares of such values."""
-    largest = max(-column_range.minimum.min(initial=0.0), column_range.maximum.max(initial=0.0))
-    return 1.0 if 1e-9 < largest < 1e9 or largest == 0.0 else float(largest)
-
-
-def sample_of_values(X: Matrix, column_range: ColumnRange, scale: Scale, seed: int) -> Array:
-    """About 100,000 non-zero u from random rows: for methods that place their knots by the values."""
-    if scale == "rank":
-        return np.linspace(0.0, 1.0, 1001)[1:]  # ranks are even by construction
-    n_rows = min(X.shape[0], max(1, 100_000 * X.shape[0] // max(1, int(column_range.n_nonzero.sum()))))
-    rows = np.sort(np.random.default_rng(seed).choice(X.shape[0], n_rows, replace=False))
-    sample = sp.coo_array(X[rows])
-    offsets = column_range.minimum if scale == "minmax" else np.zeros(X.shape[1])
-    span = column_range.maximum - offsets
-    columns = sample.coords[1]
-    wide = span[columns] > 0.0
-    unit = (sample.data[wide] - offsets[columns[wide]]) / span[columns[wide]]
-    return unit[unit > 0.0]

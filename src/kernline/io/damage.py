@@ -31,7 +31,7 @@ _RAISED = (
     zlib.error,
     lzma.LZMAError,
 )
-# They raise these too, but in our own code they are errors of ours.
+# They raise these too, but in our own code they are internal errors.
 _RAISED_BY_LIBRARIES = (TypeError, AttributeError)
 
 

@@ -205,5 +205,5 @@ def _features(name: str, names: list[str], target: str | None, columns: Sequence
 
 
 def listed(names: list[str]) -> str:
-    """Names for a message: the first ones, and how many there are besides."""
+    """Names for a message: the first ones, and how many more there are."""
     return ", ".join(names[:20]) + (f" and {len(names) - 20} more" if len(names) > 20 else "")

@@ -129,7 +129,7 @@ def standard(reason: str, X: Matrix, weight: Array | None) -> Scaling:
     weight = np.ones(X.shape[0]) if weight is None else weight
     mean = _mean(X, weight, np.zeros(X.shape[1]), 1)
     deviation = np.sqrt(np.maximum(_mean(X, weight, mean, 2), 0.0))
-    # What is left of a constant column is rounding error. It tells nothing, and becomes zero.
+    # What is left of a constant column is rounding error. It means nothing, and becomes zero.
     varies = deviation > _ROUNDING * np.abs(mean)
     factor = np.divide(1.0, deviation, out=np.zeros_like(mean), where=varies)
     low, high, center = mean - _FARTHEST * deviation, mean + _FARTHEST * deviation, mean

@@ -12,7 +12,7 @@ import time
 from typing import Any
 
 from ..io.atomic import check_writable, replacing
-from ..model_files.tensor_file import DamagedFileError, TensorFile, write_tensors
+from ..model_files.tensor_file import TensorFile, damage, write_tensors
 from ..solvers.blockwise import Snapshot
 
 # Seconds between two checkpoints, at least: a pass over few rows takes less time than to write β.
@@ -40,9 +40,8 @@ class CheckpointFile:
         except _OtherFitError as error:
             raise ValueError(f"{self.path}: {error}") from None
         except (ValueError, KeyError, TypeError, AttributeError) as error:
-            reason = str(error) if isinstance(error, DamagedFileError) else f"{type(error).__name__}: {error}"
             raise ValueError(
-                f"{self.path}: not a checkpoint of kernline, or a damaged one ({reason:.300}). Remove it, or name "
+                f"{self.path}: not a checkpoint of kernline, or a damaged one ({damage(error)}). Remove it, or name "
                 "another file."
             ) from error
 

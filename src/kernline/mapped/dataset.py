@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from .. import tables, training
 from ..array_types import Array, Labels, Numbers
-from ..encoding import EncodedData, Encoder, Scale
+from ..encoding import SCALES, EncodedData, Encoder, Scale
 from ..io.rows import EncodedRows
 from ..kernels import AdditiveKernel
 from ..memory import check_memory
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 # Codes that are trained on together, if there are more.
 PART_BYTES = 1 << 26
 
-_SCALES = ("auto", "max", "minmax", "rank")
 _MISSING = ("own", "error")
 
 T = TypeVar("T")
@@ -104,7 +103,7 @@ class Dataset:
         n_jobs: int | None = None,
         **options: Any,
     ) -> None:
-        for name, given, known in (("scale", scale, _SCALES), ("missing", missing, _MISSING)):
+        for name, given, known in (("scale", scale, ("auto", *SCALES)), ("missing", missing, _MISSING)):
             if given not in known:
                 raise ValueError(f"{name}={given!r}: choose one of {', '.join(map(repr, known))}.")
         n_threads, seed = thread_count(n_jobs), seed_from(random_of(random_state))
@@ -120,8 +119,11 @@ class Dataset:
         encoder = training.encoder_of(table, settings, Names(None, table.names))
         if encoder.payload is not None:
             raise ValueError("approximation='pmsvm' has no codes. Pass the values to fit.")
-        self._n_threads = n_threads
-        self._described = self._description(encoder, settings)
+        self._begin(self._description(encoder, settings), n_threads)
+
+    def _begin(self, described: Description, n_threads: int) -> None:
+        """Set what every Dataset has."""
+        self._described, self._n_threads = described, n_threads
         self._rows: EncodedData | None = None
         self._file: ChunkFile | None = None
         self.part_bytes = PART_BYTES
@@ -160,22 +162,20 @@ class Dataset:
         """
         from .file import ChunkFile
 
+        n_threads = thread_count(n_jobs)
+        file = ChunkFile(path, n_threads)
         dataset = cls.__new__(cls)
-        dataset._n_threads = thread_count(n_jobs)
-        dataset._file = ChunkFile(path, dataset._n_threads)
-        dataset._described = dataset._file.described
-        dataset._rows = None
-        dataset.part_bytes = PART_BYTES
-        dataset.checkpoint = None
+        dataset._begin(file.described, n_threads)
+        dataset._file = file
         return dataset
 
     @classmethod
     def _of_codes(cls, described: Description, rows: EncodedData, y: Numbers, weight: Array | None) -> Dataset:
         """Codes in memory, with labels as they are stored."""
         dataset = cls.__new__(cls)
-        dataset._n_threads, dataset._described, dataset._file, dataset._rows = 1, described, None, rows
+        dataset._begin(described, n_threads=1)
+        dataset._rows = rows
         dataset._vectors = {"y": y} if weight is None else {"y": y, "weight": weight}
-        dataset.part_bytes, dataset.checkpoint = PART_BYTES, None
         return dataset
 
     def save(self, path: str | os.PathLike[str]) -> None:
@@ -306,25 +306,27 @@ class Dataset:
 
     def hold(self) -> EncodedData:
         """Read all codes into memory, and keep them: fits are then no longer part by part."""
-        if self._rows is None:
-            if self._file is not None:
-                size = self.n_rows * self.bytes_per_row
-                check_memory(f"The codes of {self.n_rows:,} rows", size)
-                self._rows = self[:]
-            else:
-                collected, y, weight = EncodedRows(self.encoder, self._n_threads), [], []
-
-                def add(data: EncodedData, labels: Numbers | None, weights: Array | None) -> None:
-                    collected.append_codes(data)
-                    y.append(labels)
-                    weight.append(np.ones(data.n_rows) if weights is None else weights)
-
-                self._encode(add)
-                vectors = {"weight": np.concatenate(weight)}
-                if self._described.has_labels:
-                    vectors["y"] = np.concatenate(y)  # type: ignore[arg-type]
-                self._rows, self._vectors = collected.result(), vectors
+        if self._rows is None and self._file is not None:
+            check_memory(f"The codes of {self.n_rows:,} rows", self.n_rows * self.bytes_per_row)
+            self._rows = self[:]
+        elif self._rows is None:
+            self._rows, self._vectors = self._encoded()
         return self._rows
+
+    def _encoded(self) -> tuple[EncodedData, dict[str, Numbers]]:
+        """The codes of the source, its weights, and its labels if it has any."""
+        collected, y, weight = EncodedRows(self.encoder, self._n_threads), [], []
+
+        def add(data: EncodedData, labels: Numbers | None, weights: Array | None) -> None:
+            collected.append_codes(data)
+            y.append(labels)
+            weight.append(np.ones(data.n_rows) if weights is None else weights)
+
+        self._encode(add)
+        vectors = {"weight": np.concatenate(weight)}
+        if self._described.has_labels:
+            vectors["y"] = np.concatenate(y)  # type: ignore[arg-type]
+        return collected.result(), vectors
 
     def __getitem__(self, rows: Any) -> EncodedData:
         """Consecutive rows, read from the file."""
@@ -346,8 +348,7 @@ class Dataset:
         from .file import CHUNK_BYTES
 
         if not self.encoder.packed:
-            kind = 4 if self.encoder.grid is None else self.encoder.grid.code_bits // 8
-            return float(self.encoder.n_columns * kind)
+            return float(self.encoder.n_columns * np.dtype(self.encoder.cell_type).itemsize)
         return CHUNK_BYTES / self._described.chunk_rows
 
     @property

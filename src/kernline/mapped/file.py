@@ -16,6 +16,8 @@ import json
 import math
 import os
 import re
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO
 
@@ -23,18 +25,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..array_types import Array, Indices, Labels, Numbers
-from ..encoding import EncodedData, Encoder
+from ..encoding import SCALES, EncodedData, Encoder
+from ..io.atomic import errors_of
 from ..kernels import AdditiveKernel
 from ..model_files.checks import check_encoder
 from ..model_files.files import version_needed
-from ..model_files.tensor_file import DamagedFileError, TensorFile, TensorWriter, as_object, header_room
+from ..model_files.tensor_file import DamagedFileError, TensorFile, TensorWriter, as_object, damage, header_room
 from ..model_files.tree import TreeReader, TreeWriter
 
 if TYPE_CHECKING:
     from ..model_files.tensor_file import JSON
 
 FORMAT = (1, 0)
-SUFFIX = ".kdata"
+_SUFFIX = ".kdata"
 CHUNK_BYTES = 1 << 24
 _KEY = "kernline-data"
 _NONSENSE = (ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError, RecursionError)
@@ -190,7 +193,7 @@ class ChunkFile:
             return EncodedData.joined([self.chunk(k) for k in range(first, last + 1)])
         # Dense rows are read to where they belong.
         n_rows, place = sum(map(self._rows_of, range(first, last + 1))), 0
-        cells = np.empty((n_rows, encoder.n_columns), dtype=_dense_type(encoder))
+        cells = np.empty((n_rows, encoder.n_columns), dtype=encoder.cell_type)
         data = EncodedData(cells.shape, cells, encoder=encoder)
         with _naming(self.path):
             for k in range(first, last + 1):
@@ -240,35 +243,22 @@ class ChunkFile:
         return min(step, self.described.n_rows - k * step)
 
 
-class _naming:  # noqa: N801
-    """Errors of a damaged file as a ValueError with its name, which those of the system get too."""
-
-    def __init__(self, path: str) -> None:
-        self.path = path
-
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, _: object, error: BaseException | None, __: object) -> None:
-        if isinstance(error, OSError) and error.filename is None:
-            error.filename = self.path
-        if isinstance(error, _UnknownVersionError):
-            raise ValueError(f"{self.path}: {error}") from None
-        if isinstance(error, _NONSENSE):
-            reason = str(error) if isinstance(error, DamagedFileError) else f"{type(error).__name__}: {error}"
-            raise ValueError(
-                f"{self.path}: not a {SUFFIX} file of kernline, or a damaged one ({reason:.300}). Convert the data "
-                "again."
-            ) from error
+@contextmanager
+def _naming(path: str) -> Iterator[None]:
+    """Report a damaged file as a ValueError with its name, which errors of the system get too."""
+    try:
+        with errors_of(path):
+            yield
+    except _UnknownVersionError as error:
+        raise ValueError(f"{path}: {error}") from None
+    except _NONSENSE as error:
+        raise ValueError(
+            f"{path}: not a {_SUFFIX} file of kernline, or a damaged one ({damage(error)}). Convert the data again."
+        ) from error
 
 
 class _UnknownVersionError(Exception):
     pass
-
-
-def is_dataset(path: str | os.PathLike[str]) -> bool:
-    """Whether a file name is that of encoded rows."""
-    return os.fspath(path).lower().endswith(SUFFIX)
 
 
 def _check_version(content: dict[str, JSON]) -> None:
@@ -290,7 +280,7 @@ def _check(described: Description) -> None:
     n_features = encoder.n_features
     check_encoder(encoder, n_features, encoder.n_columns)
     flags = (described.has_labels, described.has_weights)
-    if described.scale not in ("max", "minmax", "rank") or not all(type(flag) is bool for flag in flags):
+    if described.scale not in SCALES or not all(type(flag) is bool for flag in flags):
         raise DamagedFileError("the scale, or what there is of labels and weights, is not known.")
     if described.names is not None and len(described.names) != n_features:
         raise DamagedFileError("there must be one name for each column.")
@@ -306,7 +296,7 @@ def _check_codes(data: EncodedData) -> None:
     encoder = data.encoder
     assert encoder is not None
     grid = encoder.grid
-    kind = _dense_type(encoder) if grid is None or data.row_start is None else encoder.word_type[1]
+    kind: type[np.generic] = encoder.cell_type if grid is None or data.row_start is None else encoder.word_type[1]
     shape = (data.n_rows, data.n_columns) if data.row_start is None else (data.cells.size,)
     fits = data.cells.dtype == kind and data.cells.shape == shape
     fits = fits and (data.columns is not None) == (grid is None and data.row_start is not None)
@@ -330,11 +320,6 @@ def _check_codes(data: EncodedData) -> None:
         raise DamagedFileError("a code is none of the encoder.")
 
 
-def _dense_type(encoder: Encoder) -> type[np.generic]:
-    """The type of a value, or of a code that is not packed with its column."""
-    return np.float32 if encoder.grid is None else np.uint8 if encoder.grid.code_bits == 8 else np.uint16
-
-
 def _some(
     data: EncodedData, y: Numbers | None, weight: Array | None, rows: slice
 ) -> tuple[EncodedData, Numbers | None, Array | None]:
@@ -343,9 +328,9 @@ def _some(
 
 def chunk_rows_of(encoder: Encoder, n_rows: int, n_cells: int, chunk_bytes: int) -> int:
     """Rows of a chunk of about this size, for rows with so many cells in all."""
-    if encoder.grid is None:
-        cell_bytes = 8 if encoder.packed else 4
+    if not encoder.packed:
+        row_bytes = float(encoder.n_columns * np.dtype(encoder.cell_type).itemsize)
     else:
-        cell_bytes = np.dtype(encoder.word_type[1]).itemsize if encoder.packed else encoder.grid.code_bits // 8
-    cells = encoder.n_columns if not encoder.packed else n_cells / max(1, n_rows)
-    return max(1, int(chunk_bytes / max(1.0, cells * cell_bytes)))
+        cell_bytes = 8 if encoder.grid is None else np.dtype(encoder.word_type[1]).itemsize
+        row_bytes = n_cells / max(1, n_rows) * cell_bytes
+    return max(1, int(chunk_bytes / max(1.0, row_bytes)))

@@ -112,7 +112,7 @@ class FileSource:
         """Read the file."""
         data = io.read(self.path, on_block=lambda X: on_batch(X, None, None), **self.options)
         if isinstance(data.y, list):
-            raise ValueError("several labels a row (multilabel=True) cannot be kept in a Dataset.")
+            raise ValueError("several labels per row (multilabel=True) cannot be kept in a Dataset.")
         return Tail(data.y, data.feature_names, data.zero_based, data.target, data.X.shape[1])
 
 

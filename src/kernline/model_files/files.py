@@ -22,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 from ..io.atomic import errors_of, replacing
 from ..threads import thread_count
 from .checks import check_estimator
-from .tensor_file import JSON, DamagedFileError, TensorFile, as_object, write_tensors
+from .tensor_file import JSON, DamagedFileError, TensorFile, as_object, damage, write_tensors
 from .tree import TreeReader, TreeWriter
 
 # Written versions: the second for other terms than numbers and for scaled columns, the third for pairs and for what is
@@ -114,9 +114,8 @@ def load(path: str | os.PathLike[str], *, n_jobs: int | None = -1) -> Any:
     except _UnknownVersionError as error:
         raise ValueError(f"{os.fspath(path)}: {error}") from None
     except _NONSENSE as error:
-        reason = str(error) if isinstance(error, DamagedFileError) else f"{type(error).__name__}: {error}"
         raise ValueError(
-            f"{os.fspath(path)}: not a model file of kernline, or a damaged one ({reason:.300})"
+            f"{os.fspath(path)}: not a model file of kernline, or a damaged one ({damage(error)})"
         ) from error
     return model
 

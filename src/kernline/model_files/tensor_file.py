@@ -56,6 +56,12 @@ class DamagedFileError(ValueError):
     """The content of a file does not fit its header, or is not that of a model."""
 
 
+def damage(error: Exception) -> str:
+    """What an error says about a damaged file, for a message."""
+    text = str(error) if isinstance(error, DamagedFileError) else f"{type(error).__name__}: {error}"
+    return text[:300]
+
+
 def storable(dtype: np.dtype[np.generic]) -> bool:
     """Whether the format has a name for this number type."""
     return dtype.newbyteorder("<") in _NAMES

@@ -113,4 +113,4 @@ def _file(name: str) -> str:
 def _check_scripts(scripts: Sequence[str]) -> None:
     """A script that contains the end of its element would end there."""
     if any("</script" in script.lower() or "<!--" in script for script in scripts):
-        raise ValueError("report: a script of the installed Bokeh cannot stand in a page. Install another version.")
+        raise ValueError("report: a script of the installed Bokeh cannot be embedded in a page. Install another one.")
