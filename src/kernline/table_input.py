@@ -20,6 +20,8 @@ from .sklearn_compat import check_feature_names, check_n_features
 from .sources import row_blocks
 
 Naming = Callable[[int], str]
+# Of an index in a CSV file, and as pandas reads it.
+_INDEX_NAMES = ("", "Unnamed: 0")
 
 
 class TableRules(NamedTuple):
@@ -91,6 +93,16 @@ def ask_about_columns(doubts: Mapping[int, str], name: Naming, stacklevel: int) 
     """Warn about columns of text that may be a mistake."""
     for j, doubt in doubts.items():
         warnings.warn(f"Column {name(j)} {doubt}", UserWarning, stacklevel=stacklevel)
+
+
+def index_doubt(X: Matrix, names: Sequence[str] | Labels | None) -> dict[int, str]:
+    """Why the first column may be a mistake: `DataFrame.to_csv` writes the index too, unless it is told not to."""
+    if names is None or not len(names) or is_sparse(X) or str(names[0]) not in _INDEX_NAMES:
+        return {}
+    numbers = column_values(X, [0])
+    if np.any(numbers != np.round(numbers)) or np.unique(numbers).size < len(numbers):
+        return {}
+    return {0: "has no name and a different whole number in every row. Is it the index of a data frame? Leave it out."}
 
 
 def found_nan(X: Matrix, name: Naming, allowed: Indices | None = None) -> Indices:

@@ -432,6 +432,15 @@ class TestNumbersAsText:
             AdditiveSVC().fit(frame, y)
         assert len(found) == 1
 
+    def test_an_index_is_asked_about(self):
+        frame, y = pd.DataFrame({"Unnamed: 0": np.random.default_rng(0).permutation(60)}), [0, 1] * 30
+        with pytest.warns(UserWarning, match="Column 'Unnamed: 0' has no name .* the index of a data frame"):
+            AdditiveSVC().fit(frame, y)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            AdditiveSVC().fit(frame % 50, y)
+            AdditiveSVC().fit(frame.set_axis(["day"], axis=1), y)
+
     def test_codes_are_not(self):
         frame, y = self.frame(lambda value: f"0{int(1000 * abs(value)) % 70:02}")
         with warnings.catch_warnings():
