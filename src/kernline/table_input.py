@@ -16,10 +16,12 @@ from .encoding import Columns, Encoder, LevelTable, TermSpec
 from .encoding.columns import chosen_columns
 from .encoding.frames import is_frame
 from .encoding.terms import check_columns, column_values, nan_columns, replaced_columns
-from .sklearn_compat import check_feature_names
+from .sklearn_compat import check_feature_names, check_n_features
 from .sources import row_blocks
 
 Naming = Callable[[int], str]
+# Of an index in a CSV file, and as pandas reads it.
+_INDEX_NAMES = ("", "Unnamed: 0")
 
 
 class TableRules(NamedTuple):
@@ -43,14 +45,24 @@ def new_matrix(estimator: BaseEstimator, X: MatrixLike, columns: Columns) -> Mat
     if isinstance(X, LevelTable):
         names = getattr(estimator, "feature_names_in_", None)
         given = X if names is None or X.names is None else X.select([str(name) for name in names])
+        if _has_other_count(estimator, given):
+            check_n_features(estimator, given, reset=False)
         return cast("MatrixLike", columns.matrix(given))
-    has_columns = is_frame(X)
-    if has_columns:  # before they are read: another one would be said to have changed its type
+    has_columns, has_other_count = is_frame(X), _has_other_count(estimator, X)
+    if has_columns or has_other_count:  # before they are read: another one would be said to have changed its type
         check_feature_names(estimator, X, reset=False)
+    if has_other_count:
+        check_n_features(estimator, X, reset=False)
     matrix: MatrixLike = columns.matrix(X)
     if matrix is not X and not has_columns:
         check_feature_names(estimator, X, reset=False)
     return matrix
+
+
+def _has_other_count(estimator: BaseEstimator, X: Any) -> bool:
+    """Whether a table has more or fewer columns than the fit had."""
+    shape: tuple[int, ...] = getattr(X, "shape", ())
+    return len(shape) == 2 and shape[1] != getattr(estimator, "n_features_in_", shape[1])
 
 
 def table_terms(
@@ -81,6 +93,16 @@ def ask_about_columns(doubts: Mapping[int, str], name: Naming, stacklevel: int) 
     """Warn about columns of text that may be a mistake."""
     for j, doubt in doubts.items():
         warnings.warn(f"Column {name(j)} {doubt}", UserWarning, stacklevel=stacklevel)
+
+
+def index_doubt(X: Matrix, names: Sequence[str] | Labels | None) -> dict[int, str]:
+    """Why the first column may be a mistake: `DataFrame.to_csv` writes the index too, unless it is told not to."""
+    if names is None or not len(names) or is_sparse(X) or str(names[0]) not in _INDEX_NAMES:
+        return {}
+    numbers = column_values(X, [0])
+    if np.any(numbers != np.round(numbers)) or np.unique(numbers).size < len(numbers):
+        return {}
+    return {0: "has no name and a different whole number in every row. Is it the index of a data frame? Leave it out."}
 
 
 def found_nan(X: Matrix, name: Naming, allowed: Indices | None = None) -> Indices:

@@ -25,7 +25,7 @@ from .gram import canonical_csr
 from .kernels import BY_NAME, AdditiveKernel
 from .sklearn_compat import check_n_features, check_sample_weight
 from .sources import plain_array, value_range, with_own_indices
-from .table_input import TableRules, ask_about_columns, keep_names, new_matrix, table_terms, without_gaps
+from .table_input import TableRules, ask_about_columns, index_doubt, keep_names, new_matrix, table_terms, without_gaps
 from .threads import thread_count
 
 # Products of two values must stay finite, and differences too; and products of the largest must not vanish.
@@ -141,7 +141,8 @@ def check_training_table(
         keep_names(estimator, X)
     names = Names.of(estimator)
     terms, columns = table_terms(rows, table.columns, table.declared, rules, names.columns, names.column)
-    ask_about_columns(table.doubts, names.column, level_of_caller() + 1)
+    of_index = {} if 0 in columns.of_text else index_doubt(rows, names.columns)
+    ask_about_columns(of_index | table.doubts, names.column, level_of_caller() + 1)
     return TableRows(rows, labels, weight, terms, columns)
 
 

@@ -424,8 +424,9 @@ class TestProcesses:
         if keep:
             assert kernline.load(hard / "m.kern").predict([[0.5] * 5]).size == 1
 
-    def test_closed_output_pipe(self, trained, folder):
-        process = start("predict", "model.kern", "-", stdin=(folder / "iris.svm").open("rb"))
+    @pytest.mark.parametrize("command", ["predict", "explain"])
+    def test_closed_output_pipe(self, trained, folder, command):
+        process = start(command, "model.kern", "-", stdin=(folder / "iris.svm").open("rb"))
         process.stdout.close()
         messages = process.stderr.read()
         process.wait()

@@ -6,11 +6,13 @@ import json
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
 pytest.importorskip("typer")
 pytest.importorskip("pyarrow", reason="tables need pyarrow")
+import numpy as np
 import pandas as pd
 
 import kernline
@@ -240,6 +242,21 @@ def test_decimal_commas(folder):
     warned = run("train", "commas.csv", "n.kern", "--target", "y", *RANK).stderr
     assert "'age' holds numbers with decimal commas" in warned
     assert "read the file with --decimal ','." in warned
+
+
+@pytest.mark.parametrize("text", [[], ["name"]])
+def test_an_index_is_asked_about(folder, text):
+    frame = pd.DataFrame({"size": np.arange(60) % 7, "name": list("abcdef") * 10, "y": [0, 1] * 30})
+    frame[["size", *text, "y"]].to_csv("table.csv")
+    warned = run("train", "table.csv", "m.kern", "--target", "y").stderr
+    assert warned.count("Column '' has no name and a different whole number in every row") == 1
+    frame[["size", *text, "y"]].rename(columns={"size": ""}).to_csv("table.csv", index=False)
+    assert "Column ''" not in run("train", "table.csv", "m.kern", "--target", "y").stderr
+
+
+def test_a_table_without_rows(folder):
+    Path("table.csv").write_text("size,y\n")
+    assert "table.csv has no rows to train on." in run("train", "table.csv", "m.kern", "--target", "y").stderr
 
 
 @pytest.mark.parametrize("option", ["-b 1", "--scores"])

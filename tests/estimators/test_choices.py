@@ -128,6 +128,12 @@ def test_the_log_says_what_was_chosen(digits, caplog):
     assert "kernel=chi2, scale=max, loss=log, C by evidence: no value is negative" in caplog.text
 
 
+def test_the_log_of_a_table_of_text(caplog):
+    with caplog.at_level(logging.INFO, logger="kernline"):
+        AdditiveSVC(verbose=1).fit([["a"], ["b"]] * 9, [0, 1] * 9)
+    assert "C by evidence: no column holds numbers" in caplog.text
+
+
 def test_parameters_are_not_changed(digits):
     model = AdditiveSVC()
     before = model.get_params()

@@ -261,6 +261,12 @@ class TestChangedTypes:
         with pytest.raises(ValueError, match="expecting 5 features"), pytest.warns(UserWarning, match="feature names"):
             model.predict(frame.to_numpy()[:, :4])
 
+    def test_their_number_is_checked_before_their_types(self, model):
+        numbers, texts = np.ones((3, 64)), np.full((3, 2), "a", dtype=object)
+        for rows in (numbers, texts, sp.csr_array(numbers)):
+            with pytest.raises(ValueError, match="expecting 5 features"), pytest.warns(UserWarning, match="names"):
+                model.predict(rows)
+
 
 def test_names_of_levels_in_curves(model):
     shapes = model.shapes_
@@ -344,6 +350,15 @@ class TestLargeIntegers:
         assert model.shapes_.encoder.columns.of_text == ()
 
 
+class LazyFrame:
+    """As that of polars, which is not among our packages."""
+
+    columns = ("age",)
+
+    def collect(self):
+        raise AssertionError
+
+
 class TestWhatIsNoTable:
     @pytest.mark.parametrize(
         ("convert", "message"),
@@ -358,8 +373,10 @@ class TestWhatIsNoTable:
             (lambda frame: frame.to_records(index=False), "X is a structured array"),
             (lambda frame: frame.iloc[0].tolist(), "Expected 2D array, got 1D array"),
             (lambda frame: 3, "Expected 2D array"),
+            (lambda frame: np.ma.masked_less(np.eye(300, 5), 1.0), r"X is a masked array.* Pass X.filled\(np.nan\)"),
+            (lambda frame: LazyFrame(), r"X is a LazyFrame\. Pass X.collect\(\)"),
         ],
-        ids=["row", "column", "dict", "records", "structured", "list", "scalar"],
+        ids=["row", "column", "dict", "records", "structured", "list", "scalar", "masked", "lazy"],
     )
     def test_is_refused(self, model, convert, message):
         frame, y = people()
@@ -383,6 +400,8 @@ class TestWhatIsNoTable:
                 clone(estimator).fit(X, [0, 1, 0, 1])
         with pytest.raises(TypeError, match="Column 'day' holds dates or times"):
             clone(estimator).fit(pd.DataFrame({"x": np.arange(4), "day": days[:, 0]}), [0, 1, 0, 1])
+        with pytest.raises(TypeError, match=r"Column 'day' holds dates or times \(2020-01-01\)"):
+            AdditiveSVC().fit(pd.DataFrame({"day": pd.period_range("2020-01-01", periods=4)}), [0, 1, 0, 1])
         fitted = clone(estimator).fit(np.arange(4.0)[:, None], [0, 1, 0, 1])
         with pytest.raises(TypeError, match="Array X holds dates or times"):
             fitted.predict(days)
@@ -412,6 +431,15 @@ class TestNumbersAsText:
         with pytest.warns(UserWarning, match=message) as found:
             AdditiveSVC().fit(frame, y)
         assert len(found) == 1
+
+    def test_an_index_is_asked_about(self):
+        frame, y = pd.DataFrame({"Unnamed: 0": np.random.default_rng(0).permutation(60)}), [0, 1] * 30
+        with pytest.warns(UserWarning, match="Column 'Unnamed: 0' has no name .* the index of a data frame"):
+            AdditiveSVC().fit(frame, y)
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            AdditiveSVC().fit(frame % 50, y)
+            AdditiveSVC().fit(frame.set_axis(["day"], axis=1), y)
 
     def test_codes_are_not(self):
         frame, y = self.frame(lambda value: f"0{int(1000 * abs(value)) % 70:02}")

@@ -39,6 +39,8 @@ FORGERIES = [
     ("hats", put("history_", {"kind": "object", "of": "Popen", "fields": {}}), "Popen"),
     ("hats", put("history_", {"kind": "tensor", "name": "nowhere"}), "nowhere"),
     ("hats", put("history_", {"kind": "texts", "items": ["x" * 100_000] + [""] * 10_000}), "memory"),
+    ("hats", put("dual_gap_", {"kind": "texts", "items": ["0.1"]}), "dual_gap_ must be numbers"),
+    ("rbf", put("n_iter_", {"kind": "tuple", "items": ["7"]}), "n_iter_ must be numbers"),
     ("hats", lambda tree, _: tree["model"].update(of="Popen"), "Popen"),
     ("hats", lambda tree, _: tree["model"]["params"].update(C=-1.0), "'C' parameter"),
     ("hats", lambda tree, _: tree["model"]["params"].update(colour="red"), "colour"),

@@ -149,6 +149,22 @@ def test_curves_and_sliders_begin_where_the_training_rows_do(chromium, tmp_path,
         assert report.messages == []
 
 
+def test_a_constant_is_a_point(chromium, tmp_path):
+    X = pd.DataFrame({"share": np.random.default_rng(0).random(300), "same": 3.0})
+    kernline.report(AdditiveSVC().fit(X, X["share"] > 0.5), X, X["share"] > 0.5, tmp_path / "report.html")
+    with opened(chromium, tmp_path / "report.html") as report:
+        lines = report.page.locator("#feature-list tbody tr").evaluate_all(
+            "rows => rows.map((row) => row.querySelectorAll('.sparkline path').length)"
+        )
+        assert lines == [1, 0]
+        report.page.click("#feature-list tbody button >> text=/^same$/")
+        report.page.wait_for_function("document.getElementById('feature-name').textContent === 'same'")
+        cells = report.page.locator("#feature-table tbody td, #feature-table tbody th").all_text_contents()
+        assert [float(cell.replace("−", "-")) for cell in cells] == [3.0, 0.0]
+        report.see_all()
+        assert report.messages == []
+
+
 @pytest.mark.parametrize("width", [400, 1400])
 def test_drawing_a_chart_moves_nothing_below_it(chromium, table_report, width):
     places = "document.querySelectorAll('section, figure, table')"

@@ -109,6 +109,7 @@ _PARAMETERS = (
 _PHRASES = {
     r"\bdecimal=','": "--decimal ','",
     r"\bzero_based=(True)?": "--zero-based",
+    r"\bpass multilabel=True for several": "kernline convert reads several with --multilabel",
     rf"\b({'|'.join(_OPTIONS)})=(?:'([^']*)'|([\d.e+-]*\d)?)": r"--\1 \2\3",
     rf"(?<!-p )\b({'|'.join(_PARAMETERS)})=": r"-p \1=",
     r"Pass a dense array \(X\.toarray\(\)\)": "Convert it to a table first (kernline convert)",

@@ -221,7 +221,11 @@ def _show(rows: Iterator[_Row]) -> None:
 
     from .text_curves import Painter
 
-    console = Console(file=sys.stdout, highlight=False, soft_wrap=True)
+    class PlainConsole(Console):
+        def on_broken_pipe(self) -> None:  # rich would end with exit code 1
+            raise BrokenPipeError
+
+    console = PlainConsole(file=sys.stdout, highlight=False, soft_wrap=True)
     painter = Painter(console)
     for row in rows:
         for line in _lines(row, painter):

@@ -164,6 +164,9 @@ def train(
             raise ImportError("--keep needs the callbacks of scikit-learn 1.9 or later.")
         with out.status(f"Reading {data}"):
             content = _encoded(svm, source, data, path, run.checkpoint) if encodes else source.labelled(data)
+        if not len(content.y):
+            raise ValueError(f"{data} has no rows to train on.")
+        _ask_about_index(out, content)
         if options.class_weight:
             svm.set_params(class_weight=estimators.class_weights(options.class_weight, content.y))
         if interactions is not None:
@@ -221,6 +224,17 @@ def _check_interactions(text: str, cls: type[SVM], goal: Goal) -> None:
 def _names(content: LabelledRows) -> list[str]:
     """The names of the columns; their numbers, if they have none."""
     return content.feature_names or [str(j) for j in range(content.X.shape[1])]
+
+
+def _ask_about_index(out: Output, content: LabelledRows) -> None:
+    """Warn if the first column looks like an index. An estimator that is given names does so itself."""
+    import numpy as np
+
+    from ..table_input import index_doubt
+
+    if isinstance(content.X, np.ndarray):
+        for doubt in index_doubt(content.X, content.feature_names).values():
+            out.warn(f"Column '' {doubt}")
 
 
 def _output_file(out: Output, data: str, model: str | None, goal: Goal, *, force: bool, keep: bool) -> Path | None:

@@ -74,6 +74,10 @@ def check_is_table(X: Any) -> None:
         what = "a structured array. Pass pandas.DataFrame(X)."
     elif hasattr(X, "to_frame") and not hasattr(X, "columns"):
         what = f"a {type(X).__name__}. Pass X.to_frame() if it is a column, X.to_frame().T if it is a row of a frame."
+    elif hasattr(X, "collect") and not hasattr(X, "shape"):  # of polars: a query, even whose names must be computed
+        what = f"a {type(X).__name__}. Pass X.collect()."
+    elif isinstance(X, np.ma.MaskedArray) and np.ma.is_masked(X):
+        what = "a masked array, whose mask would be ignored. Pass X.filled(np.nan), if masked values are missing."
     elif isinstance(X, np.ndarray) and X.dtype.kind in _DATE_KINDS:
         raise TypeError(_unknown("X", list(X.ravel()[:1]), what="Array"))
     if what:
@@ -242,7 +246,7 @@ def _text(value: object, name: str) -> str:
 def _unknown(name: str, values: Sequence[object], what: str = "Column") -> str:
     """Why a column cannot be used."""
     value = values[0] if values else None
-    if isinstance(value, _DATES) or hasattr(value, "isoformat"):
+    if isinstance(value, _DATES) or hasattr(value, "isoformat") or hasattr(value, "to_timestamp"):
         return f"{what} {name} holds dates or times ({value!s:.40}). {DATE_ADVICE}; or to text."
     return f"Column {name} holds a {type(value).__name__}: the argument must be a string or a number in every cell."
 

@@ -181,8 +181,8 @@ def facts_of(
     some = None if rows is None or is_sparse(rows) else some_rows(rows)[:, numbers]
     units = units_of(found, shape[0], sparse=sparse, rows=some)
     if units.is_one and not sparse and numbers.size < _LEAST_COLUMNS:
-        few = "one column of numbers is" if numbers.size == 1 else f"{numbers.size or 'no'} columns of numbers are"
-        units = Units(False, f"{few} too few to show a common unit")
+        few = "one column of numbers is" if numbers.size == 1 else f"{numbers.size} columns of numbers are"
+        units = Units(False, f"{few} too few to show a common unit" if numbers.size else "no column holds numbers")
     is_mixed = not units.is_one and shape[0] * shape[1] <= _MOST_CELLS
     is_table = not sparse and (shape[1] <= MOST_COLUMNS or is_mixed or bool(terms))
     return Facts(units, is_table, bool(found.minimum.min(initial=0.0) < 0.0))

@@ -52,6 +52,9 @@ def check_estimator(model: BaseEstimator) -> None:
     model._validate_params()
     for check in _CHECKS[type(model).__name__]:
         check(model)
+    for name in ("dual_gap_", "n_iter_", "objective_"):  # reports compute with these
+        value = vars(model).get(name)
+        _require(value is None or np.asarray(value).dtype.kind in "iuf", f"{name} must be numbers.")
 
 
 def _check_pipeline(model: BaseEstimator) -> None:

@@ -34,6 +34,8 @@ function exactCurve(model, place) {
 
 // The values between the limits of the training rows, with the limits. A scale may begin at zero, far from all rows.
 function withinLimits(model, place, x) {
+  const only = model.constant(place);
+  if (only !== null) return [only];
   const limits = model.limits(place);
   if (!limits) return x;
   const [low, high] = limits.map((limit) => clamp(limit, x[0], x[x.length - 1]));
@@ -133,7 +135,8 @@ function drawCurve(model, place, choice, mark) {
     const source = newSource({ x: curve.x, y: Array.from(curve.f[i]), name: curve.x.map(() => name) });
     const style = { source, line_width: 2.5, line_color: colour(order), line_dash: dash(order) };
     if (model.nProblems > 1 && shown.length <= 12) style.legend_label = shortened(name, 24);
-    if (curve.steps) figure.step({ field: "x" }, { field: "y" }, "after", style);
+    if (curve.x.length === 1) figure.scatter({ field: "x" }, { field: "y" }, { ...style, size: 8, fill_color: colour(order) });
+    else if (curve.steps) figure.step({ field: "x" }, { field: "y" }, "after", style);
     else figure.line({ field: "x" }, { field: "y" }, style);
   });
   if (model.nProblems > 1 && shown.length && shown.length <= 12) {

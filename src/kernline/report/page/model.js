@@ -141,11 +141,23 @@ class Model {
 
   // The least and the largest training value of a number; null if they are not known, or equal.
   limits(place) {
+    const [low, high] = this.ends(place);
+    return low < high ? [low, high] : null;
+  }
+
+  // The only training value of a number; null if there are several, or they are not known.
+  constant(place) {
+    const [low, high] = this.ends(place);
+    return low === high ? low : null;
+  }
+
+  // The least and the largest training value, NaN if they are not known.
+  ends(place) {
     const limits = decoded(this.functions.limits);
     const j = this.column[place];
-    if (!limits || j < 0 || 2 * j >= limits.length) return null;
-    const [low, high] = [limits[2 * j], limits[2 * j + 1]];
-    return Number.isFinite(low) && Number.isFinite(high) && low < high ? [low, high] : null;
+    if (!limits || j < 0 || 2 * j >= limits.length) return [NaN, NaN];
+    const ends = [limits[2 * j], limits[2 * j + 1]];
+    return ends.every(Number.isFinite) ? ends : [NaN, NaN];
   }
 
   // f of a number that is exact, for all problems, added to `out`.
