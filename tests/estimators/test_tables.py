@@ -142,6 +142,15 @@ class TestCategorical:
             AdditiveSVC().fit(frame.assign(id=[f"p{k}" for k in range(len(y))]), y)
         assert [warning.filename for warning in found] == [__file__]
 
+    def test_numbers_of_levels_are_looked_up_in_one_dict(self, model):
+        frame, _ = people()
+        alone = [model.decision_function(frame[k : k + 1]) for k in range(3)]
+        columns = model.shapes_.encoder.columns
+        known = columns._positions
+        assert_allclose(np.ravel(alone), model.decision_function(frame[:3]))
+        assert columns._positions is known
+        assert "_positions" not in vars(pickle.loads(pickle.dumps(columns)))
+
     def test_an_identifier_is_left_out(self, tmp_path):
         frame, y = people()
         named = frame.assign(id=[f"p{k}" for k in range(len(y))])

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..array_types import Array, Labels, Numbers, is_sparse
+from ..caching import cached_property
 from ..suggestions import did_you_mean
 from .frames import DATE_ADVICE, INEXACT, Coded, Column, as_table, column_at, number_of, text_of
 from .level_table import LevelTable, text_refused
@@ -57,7 +58,7 @@ class Columns:
             table = X
         if table is None:
             return X
-        readers = dict(zip(self.of_text, self.levels, strict=True))
+        readers = {j: (levels, self._positions[j]) for j, levels in zip(self.of_text, self.levels, strict=True)}
         if not hasattr(table, "columns"):
             table = np.asarray(table.toarray() if hasattr(table, "toarray") else table)
         if len(table.shape) != 2:
@@ -68,16 +69,27 @@ class Columns:
         name, found = naming(table), []
         for j in range(table.shape[1]):
             values = column_at(table, j, name(j), parse=j not in readers, exact=j in readers).values
-            found.append(_level_numbers(values, readers[j], name(j)) if j in readers else _numbers(values, name(j)))
+            found.append(_level_numbers(values, *readers[j], name(j)) if j in readers else _numbers(values, name(j)))
         return stacked(found, table.shape[0])
 
     def column(self, j: int, values: ArrayLike, name: str) -> ArrayLike:
         """Values of column j alone, as numbers."""
-        names = self.names(j)
-        if names is None:
+        if j not in self.of_text:
             return values
+        names = self.levels[self.of_text.index(j)]
         column = np.asarray(values, dtype=object).reshape(-1, 1)
-        return _level_numbers(column_at(column, 0, name, parse=False).values, np.array(names, dtype=object), name)
+        return _level_numbers(column_at(column, 0, name, parse=False).values, names, self._positions[j], name)
+
+    @cached_property
+    def _positions(self) -> dict[int, dict[str, float]]:
+        """The number of each level, by its name: made once, as there may be many levels and small batches of rows."""
+        return {
+            j: {text: float(k) for k, text in enumerate(levels.tolist())}
+            for j, levels in zip(self.of_text, self.levels, strict=True)
+        }
+
+    def __getstate__(self) -> dict[str, object]:
+        return {key: value for key, value in self.__dict__.items() if key != "_positions"}
 
     def check(self, n_features: int) -> None:
         """Raise ValueError unless the fields are such as a fit leaves: files can hold anything."""
@@ -238,11 +250,10 @@ def _as_numbers(column: Column) -> Numbers:
     return np.where(codes < 0, np.float32(np.nan), codes.astype(np.float32))
 
 
-def _level_numbers(values: Numbers | Coded, names: Labels, place: str) -> Array:
+def _level_numbers(values: Numbers | Coded, names: Labels, position: dict[str, float], place: str) -> Array:
     """The level of each row of a column that was text in training: len(names), which has no cell, if unseen."""
     if not isinstance(values, Coded):
         values = _written(values, names, place)
-    position = {text: float(k) for k, text in enumerate(names)}
     lookup = np.array([*(position.get(text, float(len(names))) for text in values.texts), np.nan])
     return lookup[values.codes]
 
