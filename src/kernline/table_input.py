@@ -74,6 +74,7 @@ def table_terms(
     refuse_other_text(columns, {*categories, *replaced_columns(rules.terms).tolist()}, name)
     with_nan = found_nan(X, name, nan_columns(rules.terms) if rules.missing == "error" else None)
     empty = {j for j in categories if j in with_nan and np.isnan(column_values(X, [j])).all()}
+    empty |= {j for j, levels in zip(columns.of_text, columns.levels, strict=True) if not levels.size}
     return terms_of_columns(categories, with_nan, empty, columns, rules)
 
 

@@ -65,7 +65,7 @@ class TableSummary:
     def update(self, X: MatrixLike, weight: Array | None = None, n_threads: int = 1) -> None:
         """Add a batch: an array, a sparse matrix, or a table with text and missing values."""
         self._check_names(names_of(X))
-        table = read_training(X, self.rules.categorical)
+        table = read_training(X, self.rules.categorical, is_whole=False)
         matrix = as_matrix(table.matrix)
         if self.columns is None:
             self.columns = ColumnSummary(

@@ -10,10 +10,11 @@ import pytest
 import scipy.sparse as sp
 from numpy.testing import assert_allclose, assert_array_equal
 from sklearn.base import clone
+from sklearn.metrics import log_loss
 from sklearn.model_selection import cross_val_score
 from sklearn.utils import get_tags
 
-from kernline import AdditiveSVC, AdditiveSVCCV, AdditiveSVR, AdditiveSVRCV, BudgetedSVC, NystromSVC
+from kernline import AdditiveSVC, AdditiveSVCCV, AdditiveSVR, AdditiveSVRCV, BudgetedSVC, NystromSVC, load, save
 from kernline.encoding import LevelTable
 
 from ..encoding.tables import Frame, indicators, people
@@ -140,6 +141,39 @@ class TestCategorical:
         with pytest.warns(UserWarning, match="Column 'id' has a different text in every row.*Leave it out") as found:
             AdditiveSVC().fit(frame.assign(id=[f"p{k}" for k in range(len(y))]), y)
         assert [warning.filename for warning in found] == [__file__]
+
+    def test_numbers_of_levels_are_looked_up_in_one_dict(self, model):
+        frame, _ = people()
+        alone = [model.decision_function(frame[k : k + 1]) for k in range(3)]
+        columns = model.shapes_.encoder.columns
+        known = columns._positions
+        assert_allclose(np.ravel(alone), model.decision_function(frame[:3]))
+        assert columns._positions is known
+        assert "_positions" not in vars(pickle.loads(pickle.dumps(columns)))
+
+    def test_an_identifier_is_left_out(self, tmp_path):
+        frame, y = people()
+        named = frame.assign(id=[f"p{k}" for k in range(len(y))])
+        without = AdditiveSVC().fit(frame, y)
+        with pytest.warns(UserWarning, match="Column 'id' .* the model does not use it"):
+            model = AdditiveSVC().fit(named, y)
+        assert_allclose(model.decision_function(named), without.decision_function(frame), rtol=1e-3, atol=1e-3)
+        save(model, tmp_path / "m.kern")
+        again = load(tmp_path / "m.kern")
+        new = named.assign(id="new")
+        assert_array_equal(again.decision_function(new), model.decision_function(named))
+
+    def test_levels_of_single_rows_do_no_harm(self):
+        """The column says nothing, and all but a few texts of it are of one row."""
+        rng = np.random.default_rng(0)
+        frame = pd.DataFrame(rng.normal(size=(8000, 2)), columns=["a", "b"])
+        y = (frame["a"] + rng.logistic(size=8000) > 0.0).to_numpy()
+        named = frame.assign(id=[f"p{k}" for k in rng.integers(50_000, size=8000)])
+        losses = [
+            log_loss(y[4000:], AdditiveSVC(loss="log").fit(X[:4000], y[:4000]).predict_proba(X[4000:]))
+            for X in (frame, named)
+        ]
+        assert losses[1] < 1.01 * losses[0]
 
     def test_many_levels(self):
         n = 100_000

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from ..array_types import Array, Labels, Numbers, is_sparse
+from ..caching import cached_property
 from ..suggestions import did_you_mean
 from .frames import DATE_ADVICE, INEXACT, Coded, Column, as_table, column_at, number_of, text_of
 from .level_table import LevelTable, text_refused
@@ -25,6 +26,8 @@ from .level_table import LevelTable, text_refused
 Gaps = Literal["error", "zero", "middle"]
 # From so many texts on, it is asked whether a column is an identifier, or should be numbers.
 _MANY_TEXTS = 50
+# Texts of a column that are looked at to tell numbers and dates.
+_TEXTS_LOOKED_AT = 2000
 # Of `kernline.io.read`, of pandas.read_csv, and an option of the command line.
 _COMMAS = "To use them as numbers, read the file with decimal=','."
 # 2020-09-18, 18.9.2020, 9/18/20, with or without a time.
@@ -55,7 +58,7 @@ class Columns:
             table = X
         if table is None:
             return X
-        readers = dict(zip(self.of_text, self.levels, strict=True))
+        readers = {j: (levels, self._positions[j]) for j, levels in zip(self.of_text, self.levels, strict=True)}
         if not hasattr(table, "columns"):
             table = np.asarray(table.toarray() if hasattr(table, "toarray") else table)
         if len(table.shape) != 2:
@@ -66,16 +69,27 @@ class Columns:
         name, found = naming(table), []
         for j in range(table.shape[1]):
             values = column_at(table, j, name(j), parse=j not in readers, exact=j in readers).values
-            found.append(_level_numbers(values, readers[j], name(j)) if j in readers else _numbers(values, name(j)))
+            found.append(_level_numbers(values, *readers[j], name(j)) if j in readers else _numbers(values, name(j)))
         return stacked(found, table.shape[0])
 
     def column(self, j: int, values: ArrayLike, name: str) -> ArrayLike:
         """Values of column j alone, as numbers."""
-        names = self.names(j)
-        if names is None:
+        if j not in self.of_text:
             return values
+        names = self.levels[self.of_text.index(j)]
         column = np.asarray(values, dtype=object).reshape(-1, 1)
-        return _level_numbers(column_at(column, 0, name, parse=False).values, np.array(names, dtype=object), name)
+        return _level_numbers(column_at(column, 0, name, parse=False).values, names, self._positions[j], name)
+
+    @cached_property
+    def _positions(self) -> dict[int, dict[str, float]]:
+        """The number of each level, by its name: made once, as there may be many levels and small batches of rows."""
+        return {
+            j: {text: float(k) for k, text in enumerate(levels.tolist())}
+            for j, levels in zip(self.of_text, self.levels, strict=True)
+        }
+
+    def __getstate__(self) -> dict[str, object]:
+        return {key: value for key, value in self.__dict__.items() if key != "_positions"}
 
     def check(self, n_features: int) -> None:
         """Raise ValueError unless the fields are such as a fit leaves: files can hold anything."""
@@ -106,8 +120,11 @@ class TrainingTable(NamedTuple):
     doubts: dict[int, str]
 
 
-def read_training(X: Any, categorical: object = "auto") -> TrainingTable:
-    """The table to fit to; X itself if it is numbers. `categorical` is as for `chosen_columns`."""
+def read_training(X: Any, categorical: object = "auto", *, is_whole: bool = True) -> TrainingTable:
+    """The table to fit to; X itself if it is numbers. `categorical` is as for `chosen_columns`.
+
+    Of a whole table, not a batch, identifiers keep no levels: every text counts as one that training has not seen.
+    """
     table: Any = as_table(X)
     exact = _named_categories(X, categorical)
     if table is None and _has_large_integers(X, exact):
@@ -121,10 +138,14 @@ def read_training(X: Any, categorical: object = "auto") -> TrainingTable:
     doubts: dict[int, str] = {}
     for j in range(table.shape[1]):
         column = column_at(table, j, name(j), exact=j in exact)
-        if isinstance(column.values, Coded):
-            texts[j] = np.array(column.values.texts, dtype=object)
-            doubt = _doubt(column.values)
+        coded = column.values
+        if isinstance(coded, Coded):
+            doubt = doubt_about(coded)
             doubts |= {} if doubt is None else {j: doubt}
+            if is_whole and is_identifier(len(coded.texts), np.count_nonzero(coded.codes >= 0)):
+                coded = Coded(np.minimum(coded.codes, 0), [])
+                column = Column(coded)
+            texts[j] = np.array(coded.texts, dtype=object)
         if column.is_category or j in texts:
             declared.append(j)
         found.append(_as_numbers(column))
@@ -229,11 +250,10 @@ def _as_numbers(column: Column) -> Numbers:
     return np.where(codes < 0, np.float32(np.nan), codes.astype(np.float32))
 
 
-def _level_numbers(values: Numbers | Coded, names: Labels, place: str) -> Array:
+def _level_numbers(values: Numbers | Coded, names: Labels, position: dict[str, float], place: str) -> Array:
     """The level of each row of a column that was text in training: len(names), which has no cell, if unseen."""
     if not isinstance(values, Coded):
         values = _written(values, names, place)
-    position = {text: float(k) for k, text in enumerate(names)}
     lookup = np.array([*(position.get(text, float(len(names))) for text in values.texts), np.nan])
     return lookup[values.codes]
 
@@ -274,23 +294,35 @@ def _has_decimal_comma(text: str) -> bool:
     return number_of(text) is None and number_of(text.replace(",", ".", 1)) is not None
 
 
-def _doubt(column: Coded) -> str | None:
+def is_identifier(n_texts: int, n_present: int | np.integer) -> bool:
+    """Whether a column has so many texts, and no two rows the same: no level of it can be learnt from."""
+    return _MANY_TEXTS <= n_texts == n_present
+
+
+def doubt_about(column: Coded) -> str | None:
     """Why a column of many texts may be a mistake: numbers that were read as text, or an identifier."""
     n_texts = len(column.texts)
     if n_texts < _MANY_TEXTS:
         return None
-    others = [text for text in column.texts if number_of(text) is None]
+    some = column.texts[:: -(-n_texts // _TEXTS_LOOKED_AT)]
+    others = [text for text in some if number_of(text) is None]
     advice = "Each is a category of its own; for a curve, convert the column to numbers."
-    if sum(map(_has_decimal_comma, others)) > 0.9 * n_texts:
+    if sum(map(_has_decimal_comma, others)) > 0.9 * len(some):
         return (
             f"holds numbers with decimal commas, such as {others[0]!r:.50}, in {n_texts:,} different texts. {_COMMAS}"
         )
-    if sum(_DATE.fullmatch(text) is not None for text in others) > 0.9 * n_texts:
+    if sum(_DATE.fullmatch(text) is not None for text in others) > 0.9 * len(some):
         return f"holds dates as text, such as {others[0]!r:.50}, each a category of its own. {DATE_ADVICE}."
-    if 0 < len(others) < 0.1 * n_texts:
+    if len(others) < 0.2 * len(some):  # a few others among numbers may be none of these
+        some = column.texts
+        others = [text for text in some if number_of(text) is None]
+    if 0 < len(others) < 0.1 * len(some):
         return f"is text because of {others[0]!r:.50}; other values are numbers, {n_texts:,} in all. {advice}"
     if not others and any("." in text for text in column.texts):
         return f"holds numbers as text, such as {column.texts[0]!r:.50}, in {n_texts:,} different texts. {advice}"
-    if n_texts == int(np.count_nonzero(column.codes >= 0)):
-        return "has a different text in every row, so nothing can be learnt from it. Is it an identifier? Leave it out."
+    if is_identifier(n_texts, np.count_nonzero(column.codes >= 0)):
+        return (
+            "has a different text in every row, so nothing can be learnt from it, and the model does not use it. Is "
+            "it an identifier? Leave it out."
+        )
     return None

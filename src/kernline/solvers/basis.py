@@ -4,7 +4,7 @@ A group g is what one weight v_g of the penalty belongs to: the curve of a numbe
 (straight_lines.py), the levels of a category, or the table of a pair of columns. With the kernel's matrix on the slots
 G = L Lᵀ, a number has W_j = √(s_j v_g) L θ_g; a level, whose only cell is u = 1, has one unknown, W_j = √(s_j v_g)
 Gφ(1) / √(φ(1)ᵀGφ(1)) θ. Columns of few values have fewer unknowns (curve_groups.py). No matrix of the rows' features is
-formed but for a sample of rows: all else are products in the core.
+formed but for a sample of rows, or for very many levels: all else are products in the core.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 import numpy as np
+import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from .. import _core
@@ -22,6 +23,7 @@ from ..encoding import EncodedData
 from ..native import empty_slots, in_calls, native_table
 from ..tables import TablePair
 from .curve_groups import CurveGroup, curve_groups, line_groups, root_of
+from .level_rows import has_narrow_curves, of_curves, of_levels
 from .pair_basis import PairBasis
 
 _MANY_LEVELS = 500
@@ -46,6 +48,8 @@ class Basis:
     level: Array = field(init=False)  # Gφ(1) / √(φ(1)ᵀGφ(1))
     curves: Indices = field(init=False)  # columns that are numbers, group by group; then those of lines
     levels: Indices = field(init=False)  # columns that are levels, group by group
+    cells: EncodedData = field(init=False)  # what the core reads: the rows, or only their curves (level_rows.py)
+    level_cells: sp.csr_array | None = field(init=False)  # features of levels, if these are not among the cells
 
     def __post_init__(self) -> None:
         width = self.pair.width
@@ -65,6 +69,10 @@ class Basis:
             ("levels", levels),
         ):
             object.__setattr__(self, name, value)
+        is_apart = has_narrow_curves(self.data, width, levels)
+        cells = of_curves(self.data, self.data.n_columns - levels.size) if is_apart else self.data
+        object.__setattr__(self, "cells", cells)
+        object.__setattr__(self, "level_cells", self.level_features(slice(None)) if is_apart else None)
 
     def of_rows(self, rows: Indices) -> Basis:
         """The same unknowns on some of the rows."""
@@ -112,26 +120,31 @@ class Basis:
             yield group, slice(begin, end)
             begin = end
 
-    def weights(self, theta: Array) -> NDArray[np.float32]:
-        """W in the core's layout, of θ that is scaled by √v already."""
+    def weights(self, theta: Array, n_columns: int | None = None) -> NDArray[np.float32]:
+        """W in the core's layout, of θ that is scaled by √v already; with `n_columns`, without levels beyond."""
         n_problems = theta.shape[1]
-        slots = empty_slots((n_problems, self.data.n_columns, self.pair.width))
-        W = slots[:-1].reshape(self.data.n_columns, self.pair.width, -1)[:, :, :n_problems]
+        n_columns = self.data.n_columns if n_columns is None else n_columns
+        slots = empty_slots((n_problems, n_columns, self.pair.width))
+        W = slots[:-1].reshape(n_columns, self.pair.width, -1)[:, :, :n_problems]
         root = np.sqrt(self.scales)
         for group, unknowns in self._curve_blocks():
             curves = group.roots @ theta[unknowns].reshape(-1, group.n_unknowns, n_problems)
             W[group.columns] += curves * root[group.columns, None, None]
+        if n_columns < self.data.n_columns:
+            return slots
         levels = theta[self.n_curve_unknowns : self.n_row_unknowns] * root[self.levels, None]
         W[self.levels] = self.level[:, None] * levels[:, None, :]
         return slots
 
     def values(self, theta: Array) -> Array:
         """Σ_g φ_g(x_i)·θ_g of every row and problem."""
-        slots, zero = self.weights(theta), np.zeros(theta.shape[1])
+        slots, zero = self.weights(theta, self.cells.n_columns), np.zeros(theta.shape[1])
         out = np.empty((self.data.n_rows, theta.shape[1]))
         table = native_table(self.pair.read)
         for part in self._parts():
-            _core.decision(self.data.native, table, slots, zero, out[part], self.n_threads, part.start)
+            _core.decision(self.cells.native, table, slots, zero, out[part], self.n_threads, part.start)
+        if self.level_cells is not None:
+            out += self.level_cells @ theta[self.n_curve_unknowns : self.n_row_unknowns]
         if self.pairs is not None:
             self.pairs.add_values(theta[self.n_row_unknowns :], out, self.n_threads)
         return out
@@ -139,36 +152,48 @@ class Basis:
     def sums(self, r: Array) -> Array:
         """Σ_i φ_g(x_i) r_i of every group and problem, shaped as θ."""
         n_problems = r.shape[1]
-        shape = (n_problems, self.data.n_columns, self.pair.width)
+        shape = (n_problems, self.cells.n_columns, self.pair.width)
         slots: Array = np.zeros_like(empty_slots(shape), dtype=np.float64)
         table = native_table(self.pair.read)
         r32 = np.zeros((r.shape[0], slots.shape[1]), dtype=np.float32)
         r32[:, :n_problems] = r
         for part in self._parts():
-            _core.add_classes(self.data.native, table, r32[part], part.start, slots, self.n_threads)
-        S = slots[:-1].reshape(self.data.n_columns, self.pair.width, -1)[:, :, :n_problems]
+            _core.add_classes(self.cells.native, table, r32[part], part.start, slots, self.n_threads)
+        S = slots[:-1].reshape(self.cells.n_columns, self.pair.width, -1)[:, :, :n_problems]
         root = np.sqrt(self.scales)
         parts = []
         for group in self.groups:
             curves = group.roots.transpose(0, 2, 1) @ S[group.columns]
             parts.append((curves * root[group.columns, None, None]).reshape(-1, n_problems))
-        parts.append(np.einsum("w,jwp,j->jp", self.level, S[self.levels], root[self.levels]))
+        if self.level_cells is not None:
+            parts.append(self.level_cells.T @ r)
+        else:
+            parts.append(np.einsum("w,jwp,j->jp", self.level, S[self.levels], root[self.levels]))
         if self.pairs is not None:
             parts.append(self.pairs.sums(r32, n_problems, self.n_threads))
         return np.concatenate(parts)
 
-    def level_squares(self, weight: Array) -> Array:
-        """Σ_i φ_g(x_i)² w_i of every level and problem, (n_levels, n_problems): no row has two levels of a group."""
-        levels = self.sums(weight)[self.n_curve_unknowns : self.n_row_unknowns]
-        return levels * self._heights(self.levels)[:, None]
+    def level_sums(self, r: Array) -> Array:
+        """Σ r_i of the rows of every level, (n_levels, n_problems)."""
+        return self.sums(r)[self.n_curve_unknowns : self.n_row_unknowns] / self.level_heights[:, None]
+
+    @property
+    def level_heights(self) -> Array:
+        """The feature of each level, where a row has it."""
+        return self._heights(self.levels)
+
+    @property
+    def has_many_levels(self) -> NDArray[np.bool_]:
+        """Whether each group is a category of so many levels that a sample of rows says little of most."""
+        sizes = self.sizes
+        is_category = np.zeros(sizes.size, dtype=bool)
+        is_category[self.curves.size : self.curves.size + len(self.level_groups)] = True
+        return is_category & (sizes > _MANY_LEVELS)
 
     @property
     def is_of_many_levels(self) -> NDArray[np.bool_]:
-        """Whether each unknown is a level of a group with so many that a sample of rows says little of most."""
-        sizes = self.sizes
-        is_level = np.zeros(sizes.size, dtype=bool)
-        is_level[self.curves.size : self.curves.size + len(self.level_groups)] = True
-        return np.repeat(is_level & (sizes > _MANY_LEVELS), sizes)
+        """Whether each unknown is a level of such a group."""
+        return np.repeat(self.has_many_levels, self.sizes)
 
     def features(self, rows: Indices, unknowns: slice) -> Floats:
         """φ(x_i) of some rows, for consecutive unknowns that are whole pieces: float32, (n_rows, n_unknowns)."""
@@ -190,6 +215,10 @@ class Basis:
             part = slice(begin - n_row, unknowns.stop - n_row)
             out[:, begin - unknowns.start :] = self.pairs.features(rows, part)
         return out
+
+    def level_features(self, rows: slice | Indices) -> sp.csr_array:
+        """φ(x_i) of some rows for all levels, as a sparse matrix."""
+        return of_levels(self.data[rows], self.levels, self._heights(self.levels))
 
     def _curve_features(self, some: EncodedData, group: CurveGroup, chosen: slice) -> Floats:
         """φ(u)ᵀ roots_j √s_j of some rows and columns of a group, (n_rows, n_columns, n_unknowns)."""
@@ -216,5 +245,5 @@ class Basis:
         return 1 if self.pair.grid is None else self.pair.grid.values.size - 1
 
     def _parts(self) -> Iterator[slice]:
-        for part in in_calls(self.data, self.data.n_rows, self.interrupted):
+        for part in in_calls(self.cells, self.data.n_rows, self.interrupted):
             yield slice(part.start, min(part.stop, self.data.n_rows))

@@ -9,6 +9,10 @@ default:
 
     v_g ← (v_g ‖η_g‖² + a) / (γ_g + a)
 
+Laplace's approximation says little of a level with a row or two. So a category of many levels begins with the weight
+that rows of the same level ask for (level_variance.py) instead of 1, its a observations are of that weight, and only
+levels that are mostly determined count.
+
 Two rounds, each beginning at the last fit, are enough: a third moves accuracies by less than 0.1. They need no more
 rows than it takes to estimate a variance for each group: of many rows, a sample is used, and its solution is where the
 fit to all rows begins.
@@ -29,12 +33,14 @@ from ..array_types import Array
 from ..joint_losses import JointLoss
 from .lbfgs import LBFGS, OnReport, SmoothProblem, SmoothResult
 from .leave_one_out import score_factor
+from .level_variance import first_weights
 from .problem import EpochReport
 from .sampled_hessian import SampledHessian
 
 _PRIOR = 2.0  # a
 _SMALLEST, _LARGEST = 1e-4, 1e4
 _POWER = 4.0  # of T
+_KNOWN = 0.5  # the determined share of a level from which on it counts
 _LOOSER = 10.0  # how much less precise the fits before the last are
 # Rows of which the weights are estimated on a sample, and of the sample.
 _MANY_ROWS, SAMPLE_ROWS = 500_000, 250_000
@@ -93,18 +99,26 @@ class Evidence:
         theta = None if start is None else start / np.append(problem.root_weights, 1.0)[:, None]
         lbfgs = LBFGS(problem, self.seed)
         point = lbfgs.start(theta)
+        prior = np.ones(problem.group_weights.size)
+        has_many_levels = bool(self.rounds and problem.basis.has_many_levels.any())
+        if has_many_levels:
+            prior = first_weights(lbfgs, lbfgs.with_best_intercept(lbfgs.start()), self.prior_scale, _SMALLEST)
+            if start is None:
+                problem = replace(problem, group_weights=prior)
+                lbfgs = LBFGS(problem, self.seed)
+                point = lbfgs.start()
         sampled = SampledHessian.of(lbfgs, point.F)
         for round_ in range(self.rounds + 1):
             is_last = round_ == self.rounds
             hessian = None if sampled is None else sampled.factored(problem.root_weights)
-            tol = self.tol if is_last else _LOOSER * self.tol
+            tol = self.tol if is_last or has_many_levels else _LOOSER * self.tol
             result = lbfgs.run(point, hessian, tol, self.max_iter, on_report, history)
             if is_last or result.stopped:
                 break
             # The values do not change with the weights, so the next round begins with the same Hessian.
             sampled = SampledHessian.of(lbfgs, result.point.F)
             if sampled is not None:
-                problem, theta = self._next(lbfgs, result, sampled, is_last=round_ == self.rounds - 1)
+                problem, theta = self._next(lbfgs, result, sampled, prior, is_last=round_ == self.rounds - 1)
                 lbfgs = LBFGS(problem, self.seed)
                 point = lbfgs.start(theta)
             else:
@@ -112,12 +126,12 @@ class Evidence:
         return problem, result
 
     def _next(
-        self, lbfgs: LBFGS, result: SmoothResult, sampled: SampledHessian, *, is_last: bool
+        self, lbfgs: LBFGS, result: SmoothResult, sampled: SampledHessian, prior: Array, *, is_last: bool
     ) -> tuple[SmoothProblem, Array]:
         """The problem with the weights, and the noise, that the evidence asks for, and the last fit as its start."""
         problem, F = lbfgs.problem, result.point.F
-        traces = lbfgs.traces(F, sampled.factored(problem.root_weights))
-        updated, determined = _updated(problem, result, traces, self.prior_scale)
+        hessian = sampled.factored(problem.root_weights)
+        updated, determined = _updated(problem, result, lbfgs.traces(F, hessian), hessian, prior, self.prior_scale)
         if self.recost is not None:
             updated = updated.with_mean_cost(self.recost(updated.loss, F, determined))
         elif is_last:
@@ -126,13 +140,25 @@ class Evidence:
 
 
 def _updated(
-    problem: SmoothProblem, result: SmoothResult, traces: Array, prior_scale: float
+    problem: SmoothProblem,
+    result: SmoothResult,
+    traces: Array,
+    hessian: SampledHessian,
+    prior: Array,
+    prior_scale: float,
 ) -> tuple[SmoothProblem, float]:
     """The problem with new weights, and the number of unknowns that the data determines, per problem."""
     sizes, n_problems = problem.basis.sizes, result.theta.shape[1]
     starts = np.cumsum(sizes) - sizes
-    squares = np.add.reduceat((result.point.theta[:-1] ** 2).sum(axis=1), starts) / prior_scale
+    squares = (result.point.theta[:-1] ** 2).sum(axis=1) / prior_scale
     determined = np.maximum(sizes * n_problems - traces, 0.0)
-    weights = (problem.group_weights * squares + _PRIOR) / (determined + _PRIOR)
+    counted, many = determined.copy(), problem.basis.has_many_levels
+    if many.any():
+        of_levels = np.zeros(squares.size)
+        of_levels[hessian.apart] = (1.0 - 1.0 / hessian.diagonal).sum(axis=1)
+        unknown = hessian.apart[of_levels[hessian.apart] < _KNOWN * n_problems]
+        squares[unknown] = of_levels[unknown] = 0.0
+        counted[many] = np.add.reduceat(of_levels, starts)[many]
+    weights = (problem.group_weights * np.add.reduceat(squares, starts) + _PRIOR * prior) / (counted + _PRIOR)
     weights = np.clip(weights, _SMALLEST, _LARGEST)
     return replace(problem, group_weights=weights), float(determined.sum()) / n_problems

@@ -130,7 +130,7 @@ class LBFGS:
         first, stopped = len(history), False
         while True:
             if point.gap <= tol * point.objective:
-                point = self._with_best_intercept(point)
+                point = self.with_best_intercept(point)
             gap = point.gap
             report = EpochReport(
                 len(history) + 1, time.perf_counter() - begin, point.objective - gap, gap, self.loss.cost.size
@@ -234,7 +234,7 @@ class LBFGS:
             objective = self._objective(point.theta, point.F)
         return Point(point.theta, point.F, objective, gradient)
 
-    def _with_best_intercept(self, point: Point) -> Point:
+    def with_best_intercept(self, point: Point) -> Point:
         """The point with a free intercept such that Σβ is almost zero: the certificate needs it."""
         if not self._is_free:
             return point

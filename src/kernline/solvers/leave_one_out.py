@@ -8,7 +8,8 @@ where H is the Hessian of the objective. With K = φφᵀ of the rows, w_i a_i =
 smaller than H if there are more unknowns than rows. Classes are taken one by one, as if H did not couple them.
 
 Only a sample of m rows is used, each of which stands for s = n / m. By such an H, a_i is too small, as it has the row s
-times, and without the row it is too large, a_i / (1 − s w_i a_i): the geometric mean of both is taken.
+times, and without the row it is too large, a_i / (1 − s w_i a_i): the geometric mean of both is taken. What categories
+of many levels add to a_i is found in all rows instead.
 
 The factor T of all scores that lowers Σ_i ℓ(y_i, T f_i without i) most is above 1 where the fit is too timid, as on
 data that curves separate. Its logarithm has a normal prior of mean 0: few rows, all of them right, do not determine it.
@@ -25,6 +26,7 @@ from scipy.linalg import cho_factor, lapack, solve_triangular
 
 from ..array_types import Array, Floats, Indices
 from ..joint_losses import JointLoss
+from .sampled_hessian import blocks_of
 
 if TYPE_CHECKING:
     from .lbfgs import LBFGS
@@ -49,18 +51,45 @@ def score_factor(lbfgs: LBFGS, F: Array) -> float:
     loss, values = lbfgs.loss.of_rows(rows), F[rows]
     if _best_factor(loss, values, share) <= _TIMID:
         return 1.0
-    return _best_factor(loss, values + _changes(lbfgs, loss, values, rows, share), share)
+    shares = _shares_of_levels(lbfgs, F, rows)
+    return _best_factor(loss, values + _changes(lbfgs, loss, values, rows, share, shares), share)
 
 
-def _changes(lbfgs: LBFGS, loss: JointLoss, F: Array, rows: Indices, share: float) -> Array:
-    """What leaving out a row adds to its values, g a / (1 − w a), if every row stands for so many."""
-    gradient, curvature = loss.gradient(F), np.maximum(share * loss.curvature(F), 1e-12)
+def _changes(
+    lbfgs: LBFGS, loss: JointLoss, F: Array, rows: Indices, share: float, of_levels: Array | None = None
+) -> Array:
+    """What leaving out a row adds to its values, g a / (1 − w a), if every row stands for so many.
+
+    `of_levels` is what categories of many levels add to a.
+    """
+    gradient, curvature = loss.gradient(F), np.maximum(loss.curvature(F), 1e-12 / share)
     rests = _rests(lbfgs, rows)
+    own = np.zeros_like(gradient) if of_levels is None else of_levels
     out = np.empty_like(gradient)
     for p, (g, w) in enumerate(zip(gradient.T, curvature.T, strict=True)):
-        rest = np.clip(rests(w), _LEAST, 1.0)  # 1 − share w a
-        out[:, p] = g * (1.0 - rest) / w * rest ** -(0.5 - 0.5 / share) / (1.0 - (1.0 - rest) / share)
+        rest = np.clip(rests(share * w), _LEAST, 1.0)  # 1 − share w a
+        a = (1.0 - rest) / (share * w)
+        mean = a * rest ** -(0.5 - 0.5 / share)
+        out[:, p] = g * (mean + own[:, p]) / np.maximum(1.0 - w * (a + own[:, p]), _LEAST)
     return out
+
+
+def _shares_of_levels(lbfgs: LBFGS, F: Array, rows: Indices) -> Array | None:
+    """φ_iᵀ H⁻¹ φ_i of the categories of many levels alone, (n_rows, n_problems), given the values F of all rows.
+
+    A sample has at most one row of most levels, and would let it stand for many: so H is that of all rows, without what
+    couples levels and curves.
+    """
+    basis = lbfgs.basis
+    is_apart = basis.is_of_many_levels[basis.n_curve_unknowns : basis.n_row_unknowns]
+    if not is_apart.any():
+        return None
+    levels = basis.level_features(rows)
+    levels.data *= levels.data * is_apart[levels.indices]
+    weights = np.square(lbfgs.root[basis.n_curve_unknowns : basis.n_row_unknowns])
+    curvature = basis.level_sums(lbfgs.loss.curvature(F)) * np.square(basis.level_heights)[:, None]
+    shares: Array = levels @ (weights / (1.0 + weights * curvature))
+    return shares
 
 
 def _rests(lbfgs: LBFGS, rows: Indices) -> Callable[[Array], Array]:
@@ -95,16 +124,16 @@ def _rests_by_rows(kernel: Array, w: Array) -> Array:
 
 
 def _kernel(lbfgs: LBFGS, rows: Indices) -> Array:
-    """K(x_i, x_j) of these rows, with the weights of the groups."""
-    K = np.full((rows.size, rows.size), _constant(lbfgs))
-    pieces = np.cumsum(lbfgs.basis.pieces)
-    begin = 0
-    while begin < pieces[-1]:
-        after = pieces[pieces <= begin + _UNKNOWNS]
-        end = int(max(after[-1] if after.size else 0, pieces[pieces > begin][0]))
-        features = _features(lbfgs, rows, slice(begin, end))
+    """K(x_i, x_j) of these rows, with the weights of the groups, but for categories of many levels."""
+    basis = lbfgs.basis
+    is_level = np.zeros(lbfgs.root.size, dtype=bool)
+    is_level[basis.n_curve_unknowns : basis.n_row_unknowns] = True
+    levels = basis.level_features(rows)
+    levels.data *= np.where(basis.is_of_many_levels, 0.0, lbfgs.root[:, 0])[is_level][levels.indices]
+    K: Array = (levels @ levels.T).toarray() + _constant(lbfgs)
+    for unknowns in blocks_of(basis.pieces, _UNKNOWNS, is_level):
+        features = _features(lbfgs, rows, unknowns)
         K += features @ features.T
-        begin = end
     return K
 
 

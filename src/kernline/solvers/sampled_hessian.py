@@ -26,7 +26,7 @@ _MOST_ROWS, _MOST_OF_MANY, _ROWS_FOR_ONE = 4000, 20_000, 50
 _FLOPS_A_CELL, _LEAST_FLOPS, _MOST_FLOPS = 2500.0, 1.5e10, 6e10
 _LARGEST_BLOCK, _LEAST_BLOCK = 1500, 100
 _SMALL_BLOCK = 400
-_MOST_UNKNOWNS = 50_000  # with more, no Hessian is formed
+_MOST_UNKNOWNS = 50_000  # in blocks; with more, no Hessian is formed
 _ROUNDING = 1e-6  # of sums in float32
 
 
@@ -53,7 +53,8 @@ class SampledHessian:
     def of(cls, lbfgs: LBFGS, F: Array) -> SampledHessian | None:
         """The Hessian at the values F; None if there are too many unknowns."""
         basis, loss = lbfgs.basis, lbfgs.loss
-        n_unknowns = int(basis.sizes.sum())
+        is_apart = basis.is_of_many_levels
+        n_unknowns = int(np.count_nonzero(~is_apart))
         if n_unknowns > _MOST_UNKNOWNS:
             return None
         n = basis.data.n_rows
@@ -65,11 +66,11 @@ class SampledHessian:
         size = int(np.clip(flops / (2.0 * loss.n_problems * n_rows * max(n_unknowns, 1)), 1, _LARGEST_BLOCK))
         if n_unknowns > _LARGEST_BLOCK:  # blocks of a matrix whose rank is at most n_rows need not be much larger
             size = min(size, max(_LEAST_BLOCK, 4 * n_rows))
-        is_apart = basis.is_of_many_levels
         apart, squares = np.flatnonzero(is_apart), np.zeros((0, loss.n_problems))
         if apart.size:
-            squares = basis.level_squares(curvature)[apart - basis.n_curve_unknowns]
-        blocks = _blocks(basis.pieces, size, is_apart)
+            squares = basis.level_sums(curvature) * np.square(basis.level_heights)[:, None]
+            squares = squares[apart - basis.n_curve_unknowns]
+        blocks = blocks_of(basis.pieces, size, is_apart)
         grams, coupling = [], np.zeros((0, loss.n_problems))
         for block in blocks:
             X = basis.features(rows, block)
@@ -132,17 +133,17 @@ def _rows_of_sample(n: int) -> int:
     return int(np.clip(n // _ROWS_FOR_ONE, _MOST_ROWS, _MOST_OF_MANY))
 
 
-def _blocks(pieces: Indices, largest: int, is_apart: NDArray[np.bool_]) -> list[slice]:
+def blocks_of(pieces: Indices, largest: int, is_apart: NDArray[np.bool_]) -> list[slice]:
     """Consecutive whole pieces of about so many unknowns together; at least one piece each, and none apart."""
-    blocks, begin, end = [], 0, 0
-    for size in pieces.tolist():
-        if end > begin and (end + size - begin > largest or is_apart[end]):
-            blocks.append(slice(begin, end))
-            begin = end
-        end += size
-        if is_apart[begin]:
-            begin = end
-    return [*blocks, slice(begin, end)] if end > begin else blocks
+    starts = np.cumsum(pieces) - pieces
+    together = ~is_apart[starts]
+    blocks: list[slice] = []
+    for start, size in zip(starts[together].tolist(), pieces[together].tolist(), strict=True):
+        if blocks and blocks[-1].stop == start and start + size - blocks[-1].start <= largest:
+            blocks[-1] = slice(blocks[-1].start, start + size)
+        else:
+            blocks.append(slice(start, start + size))
+    return blocks
 
 
 def _weighted_grams(X: NDArray[np.float32], weight: Array) -> Array:
