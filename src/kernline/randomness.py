@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import TypeAlias
 
 import numpy as np
@@ -17,6 +18,18 @@ def random_of(random_state: RandomState) -> np.random.RandomState:
     """
     random: np.random.RandomState = check_random_state(random_state)
     return np.random.RandomState(seed_from(random)) if random_state is None else random
+
+
+def seed_of(random_state: RandomState) -> int:
+    """A seed for the core; that of a number is found once, as its generator takes a fiftieth of a small fit."""
+    if isinstance(random_state, (int, np.integer)):
+        return _seed_of_number(int(random_state))
+    return seed_from(random_of(random_state))
+
+
+@lru_cache(maxsize=256)
+def _seed_of_number(number: int) -> int:
+    return seed_from(random_of(number))
 
 
 def seed_from(random: np.random.RandomState) -> int:

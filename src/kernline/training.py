@@ -211,7 +211,8 @@ def encode(
         seed=settings.seed,
         n_threads=settings.n_threads,
     )
-    check_width(X, column_bytes, encoder.n_columns)
+    if encoder.n_columns > X.shape[1]:
+        check_width(X, column_bytes, encoder.n_columns)
     data = encoder.transform(X, column_range=found, n_threads=settings.n_threads)
     return with_ranges(_scaled(data, pair, settings, weight), found, X)
 

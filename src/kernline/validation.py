@@ -32,6 +32,8 @@ from .threads import thread_count
 LARGEST_VALUE, SMALLEST_VALUE = 1e150, 1e-150
 # With at most this many classes, y is taken for labels without a warning.
 _MANY_CLASSES = 50
+# Whole numbers up to this, in a range of this many values per row, are labels: scikit-learn has no doubt about them.
+_LARGEST_LABEL, _SHORT_RANGE = 1e9, 0.1
 # What every X may be.
 _OPTIONS = {"accept_sparse": "csr", "accept_large_sparse": True, "dtype": "numeric"}
 # The length of a row of which float32 still holds the squared distances.
@@ -344,12 +346,23 @@ def validated_with_labels(
 
 def check_label_type(y: Labels) -> None:
     """Refuse numbers that are no class labels."""
+    if _are_few_whole_numbers(y):
+        return  # scikit-learn would find the same, in a twentieth of the time of a small fit
     try:
         check_classification_targets(y)
     except ValueError:
         if y.dtype.kind != "f":
             raise
         raise ValueError("Unknown label type: continuous. y looks like numbers to predict: use AdditiveSVR.") from None
+
+
+def _are_few_whole_numbers(y: Labels) -> bool:
+    """Whether y are whole numbers in a range that is short compared with the number of rows."""
+    if y.ndim != 1 or y.size == 0 or y.dtype.kind not in "biuf":
+        return False
+    low, high = float(y.min()), float(y.max())
+    is_short = high - low < _SHORT_RANGE * y.size and abs(low) < _LARGEST_LABEL  # False for NaN
+    return is_short and (y.dtype.kind != "f" or bool((y == np.rint(y)).all()))
 
 
 def _check_labels_present(y: ArrayLike | None) -> None:

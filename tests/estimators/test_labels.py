@@ -5,9 +5,11 @@ import warnings
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.utils.multiclass import check_classification_targets
 
 from kernline import AdditiveSVC, AdditiveSVCCV, BudgetedSVC, NystromSVC
 from kernline.feature_maps import NystromMap
+from kernline.validation import check_label_type
 
 X = np.random.default_rng(0).random((600, 3))
 CLASSIFIERS = [AdditiveSVC("chi2"), NystromSVC(n_basis=5), BudgetedSVC(budget=3, passes=1)]
@@ -25,6 +27,24 @@ def test_few_are_not(n_classes, n_rows):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         AdditiveSVC(tol=0.1).fit(X[:n_rows], np.arange(n_rows) % n_classes)
+
+
+@pytest.mark.parametrize("step", [1, -1, 0.5, 1e300, np.nan, np.inf, True, 10**12, np.uint8(1), np.float16(2)])
+@pytest.mark.parametrize("n_rows", [2, 600])
+def test_numbers_are_labels_if_scikit_learn_says_so(step, n_rows):
+    with np.errstate(all="ignore"):
+        y = np.where(np.arange(n_rows) % 2 == 0, np.zeros_like(step), step)
+
+    def verdict(check):
+        with warnings.catch_warnings(record=True) as caught, np.errstate(all="ignore"):
+            warnings.simplefilter("always")
+            try:
+                check(y)
+            except ValueError:
+                return "refused"
+        return [str(one.message) for one in caught]
+
+    assert verdict(check_label_type) == verdict(check_classification_targets)
 
 
 @pytest.mark.parametrize(

@@ -306,3 +306,9 @@ def test_a_few_long_rows_do_not_slow_down_the_others(seed, monkeypatch):
     epochs = model.fit(X, y).n_iter_.sum()
     monkeypatch.setattr(intercept, "free_square", lambda norms, cost=0.0: 0.05 * float(np.mean(norms)))
     assert epochs < 0.7 * model.fit(X, y).n_iter_.sum()
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 10, 11])
+def test_the_median_is_that_of_numpy(size):
+    values = np.random.default_rng(size).random(size)
+    assert intercept._median(values) == np.median(values)

@@ -21,7 +21,7 @@ from ..class_signs import costs
 from ..encoding import SCALES, EncodedData, Scale, TermSpec
 from ..mapped.dataset import Dataset
 from ..pair_functions import PairFunction
-from ..randomness import RandomState, random_of, seed_from
+from ..randomness import RandomState, seed_of
 from ..shapes import ShapeFunctions, TrainingFacts
 from ..sklearn_compat import Constraints, Interval, Options, StrOptions, Tags
 from ..solvers import Blockwise, DualCD
@@ -134,7 +134,7 @@ class AdditiveBase(Solved[Matrix | EncodedData | Dataset]):
 
     @property
     def _seed(self) -> int:
-        return seed_from(random_of(self.random_state))
+        return seed_of(self.random_state)
 
     @abstractmethod
     def _training_data(

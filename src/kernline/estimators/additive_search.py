@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 from .. import kernels, validation
 from ..array_types import Array
 from ..mapped.dataset import Dataset
-from ..randomness import random_of, seed_from
+from ..randomness import seed_of
 from ..sklearn_compat import Constraints, Interval
 from ..threads import thread_count
 from ..training import AdditiveRows
@@ -62,7 +62,7 @@ class AdditiveSearch(AdditiveBase):
         if isinstance(self.Cs, Integral) and data.weight is not None:
             Cs = Cs / data.weight.mean()  # the weights are factors of C, in any unit
         choices = [self._choice_apart(data, 1.0, kernel) for kernel in asked_for]
-        seed, n_threads = seed_from(random_of(self.random_state)), thread_count(self.n_jobs)
+        seed, n_threads = seed_of(self.random_state), thread_count(self.n_jobs)
         path, together = self._path(data, choices, seed)
         by_evidence = isinstance(path, partial) and isinstance(self.Cs, Integral)
         tried = np.append(Cs, np.nan) if by_evidence else Cs

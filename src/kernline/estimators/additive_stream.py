@@ -14,7 +14,7 @@ from ..class_signs import costs
 from ..encoding import ColumnRange
 from ..joint_losses import Shifted
 from ..pair_functions import PairFunction
-from ..randomness import random_of, seed_from
+from ..randomness import seed_of
 from ..shapes import ShapeFunctions
 from ..shapes.pair_statistics import places_of_rows
 from ..solvers import SolveResult
@@ -39,7 +39,7 @@ class LastStep(NamedTuple):
 
 def follow(model: AdditiveSVC, data: Labelled[Matrix], *, first: bool) -> None:
     """Move the model by a batch, and keep the average and the last step."""
-    seed = seed_from(random_of(model.random_state))
+    seed = seed_of(model.random_state)
     choice = _choice(model, data, first=first)
     rows = _rows(model, data, choice, seed, first=first)
     last, n_before = _start(model, rows, data.n_problems, first=first)

@@ -16,7 +16,7 @@ from ..array_types import Array, Labels, Matrix, MatrixLike
 from ..class_signs import ClassWeight, costs
 from ..landmarks.pairwise import PairKernel, svc_gamma
 from ..landmarks.scaling import SCALES, Scaling, scaled_like, scaling_for, unscaled, unscaled_like
-from ..randomness import RandomState, random_of, seed_from
+from ..randomness import RandomState, seed_of
 from ..sklearn_compat import Constraints, Interval, StrOptions, fit_context
 from ..solvers.budgeted_sgd import BudgetedModel, BudgetedSGD, PassReport, values_of
 from ..threads import run_tasks, thread_count
@@ -172,7 +172,7 @@ class BudgetedSVC(OneAgainstRest[Matrix]):
         scaling = self._scaling_of(data.X, data.weight)
         X = scaling.transform(data.X, np.float32)
         gamma = self._gamma_of(X)
-        settings = self._settings(gamma, seed_from(random_of(self.random_state)), budget)
+        settings = self._settings(gamma, seed_of(self.random_state), budget)
         rows = values_of(X, gamma)
         progress = FitProgress(self, data.names, self.passes, int(self.verbose), epochs_a_pass=1)
         if self.verbose:
@@ -213,7 +213,7 @@ class BudgetedSVC(OneAgainstRest[Matrix]):
         gamma = self._gamma_of(rows) if first else self._same_gamma()
         native = values_of(rows, gamma)
         before = [BudgetedModel.empty(rows.shape[1])] * len(signs) if first else self._models()
-        seed = seed_from(random_of(self.random_state)) + before[0].n_steps
+        seed = seed_of(self.random_state) + before[0].n_steps
         settings = self._settings(gamma, seed, int(self.budget))
         interrupted = threading.Event()
 

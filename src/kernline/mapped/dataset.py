@@ -17,7 +17,7 @@ from ..encoding import SCALES, EncodedData, Encoder, Scale
 from ..io.rows import EncodedRows
 from ..kernels import AdditiveKernel
 from ..memory import check_memory
-from ..randomness import RandomState, random_of, seed_from
+from ..randomness import RandomState, seed_of
 from ..table_input import TableRules
 from ..table_summary import TableSummary
 from ..threads import thread_count
@@ -106,7 +106,7 @@ class Dataset:
         for name, given, known in (("scale", scale, ("auto", *SCALES)), ("missing", missing, _MISSING)):
             if given not in known:
                 raise ValueError(f"{name}={given!r}: choose one of {', '.join(map(repr, known))}.")
-        n_threads, seed = thread_count(n_jobs), seed_from(random_of(random_state))
+        n_threads, seed = thread_count(n_jobs), seed_of(random_state)
         if isinstance(data, str | os.PathLike) and isinstance(categorical, list | tuple):
             # A file is read with these columns as text, which makes them categories.
             options, categorical = options | {"categorical": list(categorical)}, "auto"

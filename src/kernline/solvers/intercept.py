@@ -139,12 +139,21 @@ def free_square(norms: Array, cost: float = 0.0) -> float:
     if cost * mean <= 1.0:
         return _SQUARE * (mean or 1.0)
     positive = _some(norms[norms > 0.0])
-    return _SQUARE * min(max(float(np.median(positive)), 1.0 / cost), mean)
+    return _SQUARE * min(max(_median(positive), 1.0 / cost), mean)
 
 
 def _some(norms: Array) -> Array:
     """Enough of them for a median."""
     return norms[:: -(-norms.size // _MEDIAN_ROWS) or 1]
+
+
+def _median(values: Array) -> float:
+    """np.median, which takes as long again to look for NaN: every class of a fit asks for one."""
+    if values.size == 0:
+        return np.nan  # rows of NaN: data that change while they are read
+    middle = values.size // 2
+    ordered = np.partition(values, [max(middle - 1, 0), middle])
+    return float(ordered[middle] if values.size % 2 else 0.5 * (ordered[middle - 1] + ordered[middle]))
 
 
 @dataclass
@@ -176,7 +185,7 @@ class Centring:
     @classmethod
     def of_norms(cls, norms: Array, cost: float = 0.0) -> Centring:
         """For labels, and rows with these K(x_i, x_i) and this mean of the c_i."""
-        return cls(free_square(norms, cost), _SQUARE_COST * (float(np.median(_some(norms))) or 1.0))
+        return cls(free_square(norms, cost), _SQUARE_COST * (_median(_some(norms)) or 1.0))
 
     def next_centre(self, b: float, total: float, gap: float) -> float | None:
         """The new centre for an intercept b with Σβ = `total`, or None if Σβ is not what keeps the gap open."""
