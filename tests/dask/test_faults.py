@@ -185,6 +185,6 @@ def test_the_graph_does_not_grow_with_the_rounds(steady, at_result):
     DaskAdditiveSVC("chi2", client=steady, tol=1e-4).fit(*in_chunks(X, Y, 150))
     n = np.array(sizes)
     assert len(n) > 12
-    # The scheduler forgets released tasks a little later, so that single counts may be high. In a graph that grows, all late
-    # counts are above all early ones.
+    # The scheduler forgets released tasks a little later, so that single counts may be high. In a graph that grows, all
+    # late counts are above all early ones.
     assert n[len(n) // 2 :].min() <= n[: len(n) // 2].max()
