@@ -1,7 +1,9 @@
 """The printed verdicts of benchmarks. No time is asserted."""
 
 import builtins
+import json
 from dataclasses import replace
+from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -9,11 +11,18 @@ import pytest
 from sklearn.datasets import dump_svmlight_file, load_digits
 
 from benchmarks import command_line, report
+from benchmarks.scale import page as scale_page
 from benchmarks.tabular import __main__ as tabular
 from benchmarks.tabular import bars, cache, contestants, data, former, generated, run
 from benchmarks.tabular.measures import BINS, Result, calibration_error
 from benchmarks.tabular.page import render
 from benchmarks.tabular.run import Results
+
+
+def test_the_page_on_scale_is_that_of_the_results_kept():
+    found = json.loads((Path(scale_page.__file__).parent / "results.json").read_text())
+    shown, made = (text.split("\n\n", 2) for text in (scale_page.PAGE.read_text(), scale_page.page(found)))
+    assert shown[2] == made[2]  # the paragraph before names the machine
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ not count. Seconds are processor time of the process, as the machine may have ot
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import random
 import signal
@@ -286,8 +285,3 @@ MEASUREMENTS: dict[str, Callable[[argparse.Namespace], Result]] = {
     "text": text,
     "kills": kills,
 }
-
-
-def measure(name: str, options: argparse.Namespace, path: str) -> None:
-    """Run a measurement, and write its result to a file."""
-    Path(path).write_text(json.dumps(MEASUREMENTS[name](options)))

@@ -170,13 +170,20 @@ class AdditiveRows(TrainingRows):
     """Encoded rows, the encoder, and the kernel's factor.
 
     `limits` are the least and the largest value of each column, (n_features, 2), and `booleans` whether a column has
-    only the values 0 and 1, (n_features,); both are empty if that is not known.
+    only the values 0 and 1, (n_features,); both are empty if that is not known. `sample_of` is the number of rows that
+    `data` is a sample of, for what a model keeps of them; 0 if these are all rows.
     """
 
     encoder: Encoder
     gamma: float
     limits: Array = field(default_factory=lambda: np.zeros((0, 2)))
     booleans: NDArray[np.bool_] = field(default_factory=lambda: np.zeros(0, dtype=np.bool_))
+    sample_of: int = 0
+
+    @property
+    def n_all(self) -> int:
+        """The number of all rows."""
+        return self.sample_of or self.data.n_rows
 
 
 def encode(

@@ -1,5 +1,6 @@
 """Clusters of the tests: worker processes on free ports of this machine, without a dashboard."""
 
+import gc
 import logging
 import os
 import signal
@@ -7,14 +8,17 @@ import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Self
 
 import dask.array as da
 import numpy as np
-from distributed import Client, LocalCluster
+from distributed import Client, LocalCluster, Scheduler
 from sklearn.datasets import load_digits
 
+# Seconds after which something that must happen has not: far more than a machine with other work needs.
+LIMIT = 300
 QUIET = {"dashboard_address": ":0", "silence_logs": logging.CRITICAL, "threads_per_worker": 1}
 
 
@@ -32,19 +36,43 @@ def plain_worker(client: Client, *options: str, nice: int = 0) -> Iterator[subpr
     command += ["--nthreads", "1", "--no-dashboard", "--name", name, *options]
     with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         try:
-            deadline = time.monotonic() + 60
-            while not client.run_on_scheduler(lambda dask_scheduler: name in dask_scheduler.aliases):
-                assert time.monotonic() < deadline, "the worker has not come"
-                time.sleep(0.05)
+            wait_until(client, lambda dask_scheduler: name in dask_scheduler.aliases)
             yield process
         finally:
             process.kill()
 
 
+def wait_until(client: Client, condition: Callable[[Scheduler], bool]) -> None:
+    """Wait until the scheduler meets a condition."""
+    deadline = time.monotonic() + LIMIT
+    while not client.run_on_scheduler(lambda dask_scheduler: condition(dask_scheduler)):
+        assert time.monotonic() < deadline, "the cluster has not come to the state that was waited for"
+        gc.collect()  # futures in a cycle, such as that of a traceback, keep their tasks
+        time.sleep(0.05)
+
+
 def kill(client: Client, address: str) -> None:
     """SIGKILL of a worker."""
-    pid = client.submit(os.getpid, workers=[address], pure=False).result(timeout=30)
+    pid = client.submit(os.getpid, workers=[address], pure=False).result(timeout=LIMIT)
     os.kill(pid, signal.SIGKILL)
+
+
+class Replaced:
+    """A worker that has all data, and is replaced by another: what it alone had is lost for certain."""
+
+    def __init__(self, client: Client) -> None:
+        self.client, self.stack = client, ExitStack()
+
+    def __enter__(self) -> Self:
+        self.first = self.stack.enter_context(plain_worker(self.client))
+        return self
+
+    def replace(self) -> None:
+        self.first.kill()
+        self.stack.enter_context(plain_worker(self.client))
+
+    def __exit__(self, *error: object) -> None:
+        self.stack.close()
 
 
 def digits(n_rows: int = 900, n_classes: int = 3) -> tuple[np.ndarray, np.ndarray]:

@@ -15,8 +15,9 @@ from sklearn.datasets import dump_svmlight_file, load_diabetes
 import kernline
 from kernline import AdditiveSVC, AdditiveSVR
 from kernline.dask import DaskAdditiveSVC, DaskAdditiveSVR, fitting, gathered
+from kernline.dask.session import Session
 
-from .clusters import digits, in_chunks, local_client
+from .clusters import digits, in_chunks, kill, local_client
 
 pd = pytest.importorskip("pandas")
 dd = pytest.importorskip("dask.dataframe")
@@ -71,6 +72,26 @@ def test_the_result_does_not_depend_on_the_workers(client):
         one = DaskAdditiveSVC("chi2", client=other).fit(*chunks)
     np.testing.assert_array_equal(one.shapes_.weights, two.shapes_.weights)
     np.testing.assert_array_equal(one.intercept_, two.intercept_)
+
+
+def test_a_worker_with_a_nanny_is_killed(client, monkeypatch):
+    X, y = digits(600, 2)
+    count, result = [0], Session.result
+
+    def kill_at_third(session, future):
+        count[0] += 1
+        if count[0] == 3:
+            kill(client, next(iter(client.nthreads())))
+        return result(session, future)
+
+    monkeypatch.setattr(Session, "result", kill_at_third)
+    model = DaskAdditiveSVC("chi2", client=client).fit(*in_chunks(X, y, 150))
+    local = AdditiveSVC("chi2").fit(X, y)
+    assert count[0] > 3
+    assert model.dual_gap_ <= 0.01 * model.objective_
+    # Each is within its gap of the same optimum.
+    assert model.objective_ - model.dual_gap_ <= local.objective_ * (1 + 1e-4)
+    assert local.objective_ - local.dual_gap_ <= model.objective_ * (1 + 1e-4)
 
 
 def test_the_model_is_saved_without_dask(client, tmp_path):

@@ -14,7 +14,7 @@ from kernline import AdditiveSVC, AdditiveSVR
 from kernline.dask import DaskAdditiveSVC, DaskAdditiveSVR, gathered
 from kernline.dask.session import ClusterError, Session
 
-from .clusters import digits, in_chunks, kill, local_client, plain_worker
+from .clusters import Replaced, digits, in_chunks, kill, local_client, plain_worker
 
 pd = pytest.importorskip("pandas")
 dd = pytest.importorskip("dask.dataframe")
@@ -144,14 +144,15 @@ def test_what_needs_all_codes_is_refused_for_more(client, monkeypatch):
             DaskAdditiveSVC("chi2", client=client, loss="hinge", **{name: value}).fit(*in_chunks(X, y, 50))
 
 
+@pytest.fixture(scope="module")
+def bare():
+    """A scheduler without workers: tests start their own, which have no nanny."""
+    with local_client(0) as client:
+        yield client
+
+
 class TestFaults:
     """Workers that die while problems are solved."""
-
-    @pytest.fixture(scope="class")
-    def steady(self):
-        """A scheduler with a worker that stays: tests start the one that does not."""
-        with local_client(0) as client, plain_worker(client):
-            yield client
 
     @pytest.fixture
     def at_result(self, monkeypatch):
@@ -169,28 +170,27 @@ class TestFaults:
 
         return plan
 
-    # Result 1 is that of the summaries, 2 the encoder, 3 to 5 how the three problems ended, 6 the model.
+    # Result 1 is that of the summaries, 2 the encoder, 3 to 5 the solutions of the three problems, 6 the outline.
     @pytest.mark.parametrize("moment", [1, 4, 6])
-    def test_a_worker_is_killed(self, steady, at_result, moment):
+    def test_a_worker_is_killed(self, client, at_result, moment):
         X, y = digits()
         local = AdditiveSVC("chi2").fit(X, y)
-        with plain_worker(steady) as victim:
+        with plain_worker(client) as victim:
             count = at_result(moment, victim.kill)
-            assert_same(DaskAdditiveSVC("chi2", client=steady).fit(*in_chunks(X, y, 200)), local)
+            assert_same(DaskAdditiveSVC("chi2", client=client).fit(*in_chunks(X, y, 200)), local)
             assert count[0] == 6
 
-    def test_one_with_a_nanny(self, at_result):
+    def test_one_with_a_nanny(self, client, at_result):
         X, y = digits()
-        with local_client() as client:
-            at_result(2, lambda: kill(client, next(iter(client.nthreads()))))
-            model = DaskAdditiveSVC("chi2", client=client).fit(*in_chunks(X, y, 200))
+        at_result(2, lambda: kill(client, next(iter(client.nthreads()))))
+        model = DaskAdditiveSVC("chi2", client=client).fit(*in_chunks(X, y, 200))
         assert_same(model, AdditiveSVC("chi2").fit(X, y))
 
-    def test_data_that_cannot_be_computed_again(self, steady, at_result):
+    def test_data_that_cannot_be_computed_again(self, bare, at_result):
         X, y = digits()
-        with plain_worker(steady) as victim:
-            futures = steady.scatter([X[:450], X[450:]], hash=False)
+        with Replaced(bare) as worker:
+            futures = bare.scatter([X[:450], X[450:]], hash=False)
             blocks = [da.from_delayed(one, (450, 64), dtype=float) for one in futures]
-            at_result(2, victim.kill)
+            at_result(2, worker.replace)
             with pytest.raises(ClusterError, match="cannot be computed again"):
-                DaskAdditiveSVC("chi2", client=steady).fit(da.concatenate(blocks), da.from_array(y, chunks=450))
+                DaskAdditiveSVC("chi2", client=bare).fit(da.concatenate(blocks), da.from_array(y, chunks=450))

@@ -143,12 +143,11 @@ def fit(model: DaskAdditiveSVC | DaskAdditiveSVR, session: Session, X: Any, y: A
     if is_small:
         names = targets.names if problems_apart(model, choice, targets.names, is_joint=is_joint) else [ALL_PROBLEMS]
         local = fit_gathered(model, session, codes, _described(known, encoder, settings), _local(model, choice), names)
-        _adopt(model, local, choice, _ranges(known.table.known, encoder))
+        _adopt(model, local, choice)
         return
     rows = ClusterRows(codes, encoder, pair, known, *_sampled(session, codes, how, known, seed), settings)
     model._keep_choice(choice)
-    results, kept = _solved(model, session, rows, targets, choice, seed)
-    _keep(model, results, kept, known)
+    model._keep(*_solved(model, session, rows, targets, choice, seed))
     model._keep_found(replace(targets, n_rows=sum(known.n_rows)))
 
 
@@ -190,12 +189,12 @@ def _local(model: Any, choice: Choice) -> Any:
     return local
 
 
-def _adopt(model: Any, local: Any, choice: Choice, ranges: dict[str, Any]) -> None:
+def _adopt(model: Any, local: Any, choice: Choice) -> None:
     """Keep what the plain estimator has found."""
     own = local.get_params(deep=False)
+    vars(model).pop("feature_importances_", None)  # those of a former fit
     vars(model).update({name: value for name, value in vars(local).items() if name not in own})
     model._reason = choice.reason
-    model.shapes_ = model.shapes_.with_history(replace(model.shapes_.training, **ranges))
 
 
 def _keep_origin(model: Any, zero_based: bool | None, target: str | None) -> None:
@@ -381,6 +380,7 @@ def _solved(
         mean=None,
         loss=targets.losses[0],
         **_ranges(table, rows.encoder),
+        sample_of=rows.n_rows,
     )
     return results, kept
 
@@ -430,13 +430,6 @@ def _firsts(targets: Targets, C: float) -> list[float]:
         first_intercept_of_labels(loss, C * np.array(costs))
         for loss, costs in zip(targets.losses, targets.costs, strict=True)
     ]
-
-
-def _keep(model: Any, results: Sequence[SolveResult], rows: AdditiveRows, known: Known) -> None:
-    """Keep the curves; facts of the training rows are those of the sample, but for their number."""
-    model._keep(results, rows)
-    training = replace(model.shapes_.training, n_rows=sum(known.n_rows))
-    model.shapes_ = model.shapes_.with_history(training)
 
 
 def check_supported(model: Any) -> None:

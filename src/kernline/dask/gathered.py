@@ -27,6 +27,7 @@ from ..encoding.summaries import ColumnSummary
 from ..estimators.additive import AdditiveSVC
 from ..estimators.additive_svr import AdditiveSVR
 from ..estimators.choices import JOINT_LOSSES, Choice
+from ..estimators.importances import sampled_rows
 from ..estimators.progress import FitProgress
 from ..estimators.solving import solve_one
 from ..estimators.training_data import AnyTrainingData
@@ -93,17 +94,37 @@ def solved(rows: Gathered, number: int) -> SolveResult:
     stop = threading.Event()
 
     def solve(_: int) -> SolveResult:
-        return solve_one(encoded, data, cost, solver, number, lambda _: False, stop)
+        return solve_one(encoded, data, cost, solver, number, None, stop)
 
     return run_tasks(solve, 1, 1, stop)[0]
 
 
-def finished(rows: Gathered, solutions: list[SolveResult]) -> Local:
+def outlined(rows: Gathered) -> Stated:
+    """What the driver needs to make a model of solutions: a sample of the rows, and y without its rows."""
+    stated = rows.stated
+    encoded, n_rows = stated.rows, stated.rows.data.n_rows
+    none = stated.cost[:0]
+    limits, booleans = rows.dataset.limits
+    sample = replace(
+        encoded,
+        data=encoded.data[sampled_rows(n_rows)],
+        norms=none,
+        mean=None,
+        limits=limits,
+        booleans=booleans,
+        sample_of=n_rows,
+    )
+    return stated._replace(data=stated.data.without_rows(), rows=sample, cost=none)
+
+
+def finished(outline: Stated, solutions: list[SolveResult]) -> Local:
     """The estimator with the curves of these solutions."""
-    model, data, choice, encoded = rows.stated[:4]
+    model, data, choice, rows = outline[:4]
     model._keep_choice(choice)
-    model._keep(data.in_units(solutions), encoded)
+    model._keep(data.in_units(solutions), rows, may_wait=True)
     model._keep_targets(data)
+    if data.is_classification:
+        model.n_samples_seen_ = rows.n_all
     found: Local = model
     return found
 
@@ -114,11 +135,6 @@ def fitted(rows: Gathered) -> tuple[Local, list[str]]:
         warnings.simplefilter("always", ConvergenceWarning)
         model: Local = clone(rows.model).fit(rows.dataset)
     return model, [str(one.message) for one in caught if one.category is ConvergenceWarning]
-
-
-def _outcome(result: SolveResult) -> SolveResult:
-    """How a problem ended, without its curves."""
-    return replace(result, weights=np.empty((0, 0), dtype=np.float32))
 
 
 def is_gathered(known: ColumnSummary, n_terms: int) -> bool:
@@ -141,26 +157,28 @@ def fit_gathered(
     session.drop(codes)
     progress = FitProgress(model, names, model.max_iter, int(model.verbose))
     if len(names) == 1:
-        return _fit_one(session, rows, progress)
+        return _fit_one(session, rows, progress, described)
     return _fit_each(session, rows, progress, model.tol)
 
 
 def _fit_each(session: Session, rows: Future, progress: FitProgress, tol: float) -> Local:
-    """A task per problem."""
-    solutions = [session.submit(solved, rows, number, keep=False) for number in range(len(progress.names))]
-    outcomes = [session.submit(_outcome, one, keep=False) for one in solutions]
-    model = session.submit(finished, rows, solutions, keep=False)
-    for number, outcome in enumerate(outcomes):
-        progress.problem(number).end(session.result(outcome))
+    """A task per problem. Curves come here while others are found, and the model is made here."""
+    outline = session.submit(outlined, rows, keep=False)
+    tasks = [session.submit(solved, rows, number, keep=False) for number in range(len(progress.names))]
+    solutions: list[SolveResult] = []
+    for number in range(len(tasks)):
+        solutions.append(session.result(tasks[number]))
+        progress.problem(number).end(solutions[-1])
     progress.end(tol)
-    found: Local = session.result(model)
-    return found
+    return finished(session.result(outline), solutions)
 
 
-def _fit_one(session: Session, rows: Future, progress: FitProgress) -> Local:
+def _fit_one(session: Session, rows: Future, progress: FitProgress, described: Description) -> Local:
     """One task."""
     watch = progress.problem(0)
     model, messages = session.result(session.submit(fitted, rows, keep=False))
+    facts = replace(model.shapes_.training, limits=described.limits, booleans=described.booleans)
+    model.shapes_ = model.shapes_.with_history(facts)
     relative = float((model.dual_gap_ / model.objective_.clip(1e-300)).max())
     watch.close(f"{model.n_iter_.max()} epochs, relative gap {relative:.2g}")
     progress.end(model.tol)

@@ -134,6 +134,9 @@ class Session:
                 if future.status == "error":
                     raise
                 self._look()
+                while self.client.status == "connecting":  # all futures are cancelled if the scheduler is gone
+                    time.sleep(_LOOK)
+                    self._look()
                 raise asyncio.CancelledError from error
             self._look()
 

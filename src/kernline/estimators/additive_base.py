@@ -159,9 +159,6 @@ class AdditiveBase(Solved[Matrix | EncodedData | Dataset]):
         self._keep_choice(choice)
         self._warm_start(data, choice)
         self._keep(data.in_units(results), fit.rows)
-        shapes: ShapeFunctions = self.shapes_
-        if shapes.training is not None:
-            self.shapes_ = shapes.with_history(replace(shapes.training, n_rows=data.X.shape[0]))
 
     def _check_parts(self, data: AnyTrainingData) -> None:
         """Refuse what needs all rows in memory."""

@@ -72,7 +72,7 @@ def later_facts(shapes: ShapeFunctions, rows: AdditiveRows) -> LaterFacts | None
         return None
     if shapes.encoder.grid is None and sample.n_rows == data.n_rows:
         sample = replace(sample, cells=sample.cells.copy())  # values may be the caller's own; columns are not
-    n_rows, limits, booleans = data.n_rows, rows.limits, rows.booleans
+    n_rows, limits, booleans = rows.n_all, rows.limits, rows.booleans
 
     def compute() -> tuple[TrainingFacts, Array]:
         facts, spread = _facts_of_sample(shapes, sample, n_rows, ())
@@ -93,13 +93,13 @@ def training_facts(
     data = rows.data
     sample = data[sampled_rows(data.n_rows)]
     if former is None:
-        facts, spread = _facts_of_sample(shapes, sample, data.n_rows, pair_places)
+        facts, spread = _facts_of_sample(shapes, sample, rows.n_all, pair_places)
         return replace(facts, limits=rows.limits, booleans=rows.booleans), spread
     cells = distinct_cells(sample, shapes.encoder)
     found = Statistics.of(shapes, cells, sample.n_rows)
-    counts = CellCounts.of(cells, shapes.encoder, sample.n_rows).scaled(data.n_rows)
+    counts = CellCounts.of(cells, shapes.encoder, sample.n_rows).scaled(rows.n_all)
     counts = former.cells.scaled(former.n_rows).merged(counts, shapes.encoder)
-    facts = TrainingFacts.of_counts(shapes, former.n_rows + data.n_rows, counts, former.pair_shares)
+    facts = TrainingFacts.of_counts(shapes, former.n_rows + rows.n_all, counts, former.pair_shares)
     facts = facts.with_functions_of(former, slice(shapes.encoder.n_functions, None))
     facts = replace(facts, limits=former.limits, booleans=former.booleans)
     spread = np.append(found.spread, pair_spreads(shapes.pairs, former.pair_shares))

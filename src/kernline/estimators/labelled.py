@@ -51,6 +51,10 @@ class Labelled(TrainingData[RowsT]):
         targets = one_against_rest(self.classes, number)[1]
         return replace(self, number=number, weights=self.weights[rows], targets=targets)
 
+    def without_rows(self) -> Self:
+        """The classes, without rows."""
+        return replace(super().without_rows(), number=self.number[:0])
+
     def held_out(self, values: Floats) -> HeldOutClassifier:
         """The classifier of these scores."""
         return HeldOutClassifier(self.classes, values)

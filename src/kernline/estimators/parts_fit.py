@@ -106,6 +106,7 @@ class PartsFit:
             loss=self.settings.loss,
             limits=limits,
             booleans=booleans,
+            sample_of=self.dataset.n_rows,
         )
 
     def solve(self, C: float, solver: Blockwise, progress: FitProgress) -> list[SolveResult]:

@@ -62,7 +62,7 @@ def solve_one(
     cost: Array,
     solver: DualCD,
     index: int,
-    watch: OnEpoch,
+    watch: OnEpoch | None,
     interrupted: threading.Event,
     warm: WarmStart | None = None,
 ) -> SolveResult:

@@ -6,7 +6,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, ClassVar, Generic, Self, TypeAlias, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, Self, TypeAlias, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -68,6 +68,11 @@ class TrainingData(ABC, Generic[RowsT]):
     def in_units(self, results: list[SolveResult]) -> list[SolveResult]:
         """The solutions in the unit of y, if the targets are not."""
         return results
+
+    def without_rows(self) -> Self:
+        """What is known of y, without its rows: for a model of solutions that were found elsewhere."""
+        none: dict[str, Any] = {"X": self.X[:0], "y": self.y[:0], "weights": self.weights[:0]}
+        return replace(self, **none, weight=None, targets=())
 
     def with_mean_weight_one(self) -> Self:
         """The same data with weights divided by their mean, so that the evidence does not depend on their unit."""
