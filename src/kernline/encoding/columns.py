@@ -24,8 +24,9 @@ from .level_table import LevelTable, text_refused
 
 # What NaN counts as in a number that was never missing in training.
 Gaps = Literal["error", "zero", "middle"]
-# From so many texts on, it is asked whether a column is an identifier, or should be numbers.
-_MANY_TEXTS = 50
+# From so many texts on, a column with another one in every row is an identifier, and it is asked whether texts should
+# be numbers.
+_IDENTIFIER, _MANY_TEXTS = 20, 50
 # Texts of a column that are looked at to tell numbers and dates.
 _TEXTS_LOOKED_AT = 2000
 # Of `kernline.io.read`, of pandas.read_csv, and an option of the command line.
@@ -296,33 +297,37 @@ def _has_decimal_comma(text: str) -> bool:
 
 def is_identifier(n_texts: int, n_present: int | np.integer) -> bool:
     """Whether a column has so many texts, and no two rows the same: no level of it can be learnt from."""
-    return _MANY_TEXTS <= n_texts == n_present
+    return _IDENTIFIER <= n_texts == n_present
 
 
 def doubt_about(column: Coded) -> str | None:
     """Why a column of many texts may be a mistake: numbers that were read as text, or an identifier."""
-    n_texts = len(column.texts)
-    if n_texts < _MANY_TEXTS:
-        return None
-    some = column.texts[:: -(-n_texts // _TEXTS_LOOKED_AT)]
+    misread = _misread(column.texts) if len(column.texts) >= _MANY_TEXTS else None
+    if misread is None and is_identifier(len(column.texts), np.count_nonzero(column.codes >= 0)):
+        return (
+            "has a different text in every row, so nothing can be learnt from it, and the model does not use it. Is "
+            "it an identifier? Leave it out."
+        )
+    return misread
+
+
+def _misread(texts: Sequence[str]) -> str | None:
+    """What texts that are numbers or dates should be."""
+    n_texts = len(texts)
+    some = texts[:: -(-n_texts // _TEXTS_LOOKED_AT)]
     others = [text for text in some if number_of(text) is None]
-    advice = "Each is a category of its own; for a curve, convert the column to numbers."
+    advice = "As text they are categories; for a curve, convert the column to numbers."
     if sum(map(_has_decimal_comma, others)) > 0.9 * len(some):
         return (
             f"holds numbers with decimal commas, such as {others[0]!r:.50}, in {n_texts:,} different texts. {_COMMAS}"
         )
     if sum(_DATE.fullmatch(text) is not None for text in others) > 0.9 * len(some):
-        return f"holds dates as text, such as {others[0]!r:.50}, each a category of its own. {DATE_ADVICE}."
+        return f"holds dates as text, such as {others[0]!r:.50}, in {n_texts:,} different texts. {DATE_ADVICE}."
     if len(others) < 0.2 * len(some):  # a few others among numbers may be none of these
-        some = column.texts
+        some = texts
         others = [text for text in some if number_of(text) is None]
     if 0 < len(others) < 0.1 * len(some):
         return f"is text because of {others[0]!r:.50}; other values are numbers, {n_texts:,} in all. {advice}"
-    if not others and any("." in text for text in column.texts):
-        return f"holds numbers as text, such as {column.texts[0]!r:.50}, in {n_texts:,} different texts. {advice}"
-    if is_identifier(n_texts, np.count_nonzero(column.codes >= 0)):
-        return (
-            "has a different text in every row, so nothing can be learnt from it, and the model does not use it. Is "
-            "it an identifier? Leave it out."
-        )
+    if not others and any("." in text for text in texts):
+        return f"holds numbers as text, such as {texts[0]!r:.50}, in {n_texts:,} different texts. {advice}"
     return None
