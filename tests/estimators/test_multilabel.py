@@ -92,7 +92,7 @@ def test_what_is_refused(data, tmp_path):
         AdditiveSVC().fit(X, Y + np.arange(4))
     with pytest.raises(ValueError, match="class_weight weighs classes that exclude one another"):
         AdditiveSVC(class_weight="balanced").fit(X, Y)
-    with pytest.raises(ValueError, match=r"AdditiveSVCCV takes one label a row.*GridSearchCV"):
+    with pytest.raises(ValueError, match=r"AdditiveSVCCV takes one label per row.*GridSearchCV"):
         AdditiveSVCCV().fit(X, Y)
     with pytest.raises(ValueError, match="inconsistent numbers of samples"):
         AdditiveSVC().fit(X, Y[:50])
@@ -100,7 +100,7 @@ def test_what_is_refused(data, tmp_path):
     with pytest.raises(ValueError, match="encoded already take one label"):
         AdditiveSVC().fit(codes, Y)
     model = AdditiveSVC().fit(X, Y)
-    with pytest.raises(ValueError, match="partial_fit takes one label a row"):
+    with pytest.raises(ValueError, match="partial_fit takes one label per row"):
         model.partial_fit(X, Y[:, 0])
     with pytest.raises(ValueError, match="y should be a 1d array"):
         AdditiveSVC().partial_fit(X, Y, classes=[0, 1])

@@ -44,7 +44,7 @@ class AdditiveSVC(OneAgainstRest[Matrix | EncodedData | Dataset], AdditiveBase):
     of C. Columns of one unit (counts, pixels, fractions) keep their raw values and the chi2 kernel; other tables are
     ranked, with the intersection kernel. A table is dense, and has at most 200 columns, or more if they are not of one
     unit (up to 20,000,000 values). Other data gets the hinge loss, with C = 1, or 10 for ranks. `kernel_`, `scale_`,
-    `loss_` and `C_` tell what was chosen, and with verbose=1 a line of the log, why.
+    `loss_` and `C_` show what was chosen; with verbose=1, a line of the log says why.
 
     The model is a sum of one curve per feature, f(x) = b + Σ_j f_j(x_j), kept in ``shapes_``. Several classes are
     fitted one against the rest, or together.
@@ -274,7 +274,7 @@ class AdditiveSVC(OneAgainstRest[Matrix | EncodedData | Dataset], AdditiveBase):
         alone give no pairs.
         """
         if getattr(self, "multilabel_", False):
-            raise ValueError("partial_fit takes one label a row; the model was fitted to an indicator matrix.")
+            raise ValueError("partial_fit takes one label per row; the model was fitted to an indicator matrix.")
         first = not hasattr(self, "shapes_")
         if first and not is_none(self.interactions):
             warnings.warn(

@@ -149,8 +149,8 @@ class AdditiveSVCCV(AdditiveSearch, AdditiveSVC):
         grid = self._grid()
         if is_indicator(y):
             raise ValueError(
-                f"{type(self).__name__} takes one label a row; y has several columns. For several labels, search for C "
-                'with sklearn.model_selection.GridSearchCV(AdditiveSVC(), {"C": [...]}).'
+                f"{type(self).__name__} takes one label per row; y has several columns. For several labels, search for "
+                'C with sklearn.model_selection.GridSearchCV(AdditiveSVC(), {"C": [...]}).'
             )
         X, y, sample_weight = in_memory(X, y, sample_weight)
         data = self._training_data(X, y, sample_weight)

@@ -1,4 +1,4 @@
-"""Several labels a row: y is an indicator matrix, and each of its columns a binary problem."""
+"""Several labels per row: y is an indicator matrix, and each of its columns a binary problem."""
 
 from __future__ import annotations
 
