@@ -13,7 +13,7 @@ from numpy.testing import assert_array_equal
 from sklearn.svm import LinearSVC
 
 import kernline
-from kernline import AdditiveSVC, AdditiveSVCCV, AdditiveSVR, Dataset, NystromSVC, io
+from kernline import AdditiveSVC, AdditiveSVCCV, AdditiveSVR, Dataset, NystromSVC, io, kernels
 from kernline.mapped import file as kdata
 
 
@@ -333,6 +333,15 @@ def test_headers_that_do_not_fit_the_chunks(tmp_path, monkeypatch, before, after
     monkeypatch.setattr(kdata.TensorWriter, "finish", changed)
     with pytest.raises(ValueError, match=r"x\.kdata: not a \.kdata file .*(chunk|rows|weight)"):
         _saved(tmp_path)
+
+
+def test_a_kernel_of_other_parameters(tmp_path):
+    """As a forged file might have it; a fuzzer found it."""
+    X, y = np.random.default_rng(0).random((40, 9)), np.arange(40) % 2
+    Dataset(X, y, kernel=kernels.Chi2(n_jobs=np.int64(2))).save(tmp_path / "x.kdata")
+    assert Dataset.load(tmp_path / "x.kdata").kernel == kernels.Chi2(n_jobs=2)
+    with pytest.raises(ValueError, match=r"the kernel's n_jobs must be an integer or None\."):
+        Dataset(X, y, kernel=kernels.Chi2(n_jobs=[2])).save(tmp_path / "y.kdata")
 
 
 def test_a_full_disk_leaves_no_file(tmp_path):

@@ -28,7 +28,7 @@ from ..array_types import Array, Indices, Labels, Numbers
 from ..encoding import SCALES, EncodedData, Encoder
 from ..io.atomic import errors_of
 from ..kernels import AdditiveKernel
-from ..model_files.checks import check_encoder
+from ..model_files.checks import check_encoder, check_kernel
 from ..model_files.files import version_needed
 from ..model_files.tensor_file import DamagedFileError, TensorFile, TensorWriter, as_object, damage, header_room
 from ..model_files.tree import TreeReader, TreeWriter
@@ -275,8 +275,9 @@ def _check_version(content: dict[str, JSON]) -> None:
 def _check(described: Description) -> None:
     """Raise DamagedFileError unless the fields fit together."""
     encoder = described.encoder
-    if not isinstance(encoder, Encoder) or not isinstance(described.kernel, AdditiveKernel):
-        raise DamagedFileError("there is no encoder, or no kernel.")
+    if not isinstance(encoder, Encoder):
+        raise DamagedFileError("there is no encoder.")
+    check_kernel(described.kernel)
     n_features = encoder.n_features
     check_encoder(encoder, n_features, encoder.n_columns)
     flags = (described.has_labels, described.has_weights)

@@ -6,6 +6,7 @@ A file may have the right digests and still be forged.
 from __future__ import annotations
 
 from dataclasses import fields
+from numbers import Integral, Real
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
@@ -205,7 +206,7 @@ def _are_named(levels: Numbers, names: list[str]) -> bool:
 
 def _check_payload(value: object) -> None:
     payload = _instance(value, NodePayload, "the payload")
-    _check_kernel(payload.kernel)
+    check_kernel(payload.kernel)
     for node in _instance(payload.nodes, tuple, "the payload's nodes"):
         _number(node, "a node")
 
@@ -294,11 +295,12 @@ def _check_points(value: object, n_features: int) -> None:
         )
 
 
-def _check_kernel(value: object) -> None:
+def check_kernel(value: object) -> None:
+    """Raise DamagedFileError unless this is an additive kernel with parameters of its own types."""
     kernel = _instance(value, AdditiveKernel, "the kernel's function")
-    _require(kernel.n_jobs is None or type(kernel.n_jobs) is int, "the kernel's n_jobs must be an integer or None.")
+    _require(isinstance(kernel.n_jobs, Integral | None), "the kernel's n_jobs must be an integer or None.")
     if isinstance(kernel, kernels.PowerMean):
-        _require(isinstance(kernel.p, int | float), "the kernel's p must be a number.")
+        _require(isinstance(kernel.p, Real), "the kernel's p must be a number.")
 
 
 def _check_pair_kernel(value: object) -> None:
@@ -313,7 +315,7 @@ def _check_pair_kernel(value: object) -> None:
     elif isinstance(function, pairwise.ScikitLearn):
         _require(function.name in pairwise.SCIKIT_LEARN_NAMES, "the kernel's function is not one of scikit-learn.")
     else:
-        _check_kernel(function)
+        check_kernel(function)
 
 
 def _check_scaling(model: BaseEstimator) -> None:

@@ -6,11 +6,9 @@ To add a method, write a frozen dataclass with ``build(kernel) -> TablePair``, a
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import lru_cache
 from typing import Protocol, runtime_checkable
 
 from ..array_types import Array
-from ..kernels import BY_NAME as BUILT_IN
 from ..kernels import AdditiveKernel, Linear
 from .explicit import ChebyshevMap, HomogeneousMap, LowDimensionalMap, QuantisedIntersection
 from .hats import Hats
@@ -97,12 +95,4 @@ def build(kernel: AdditiveKernel, approximation: str | Approximation, *, values:
     method = get(approximation)
     if values is not None and hasattr(method, "fitted_to"):
         method = method.fitted_to(values)
-    if type(method) is Hats and isinstance(method.spacing, float) and type(kernel) in BUILT_IN.values():
-        return _built_hats(method, kernel)
-    return method.build(kernel)
-
-
-@lru_cache(maxsize=32)
-def _built_hats(method: Hats, kernel: AdditiveKernel) -> TablePair:
-    """Tables that do not depend on data, built once: on small data that takes a thirtieth of a fit."""
     return method.build(kernel)
