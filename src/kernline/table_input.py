@@ -97,7 +97,7 @@ def ask_about_columns(doubts: Mapping[int, str], name: Naming, stacklevel: int) 
 
 
 def index_doubt(X: Matrix, names: Sequence[str] | Labels | None) -> dict[int, str]:
-    """Why the first column may be a mistake: `DataFrame.to_csv` writes the index too, unless it is told not to."""
+    """Why the first column may be a mistake: `DataFrame.to_csv` writes the index too, without index=False."""
     if names is None or not len(names) or is_sparse(X) or str(names[0]) not in _INDEX_NAMES:
         return {}
     numbers = column_values(X, [0])
