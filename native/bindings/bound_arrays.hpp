@@ -9,10 +9,12 @@
 #include <bit>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <stdexcept>
 #include <utility>
 #include <vector>
 
+#include "host/aligned.hpp"
 #include "views/views.hpp"
 
 namespace nb = nanobind;
@@ -154,10 +156,13 @@ class Rows {
 // phi or psi of a method. Holds on to its array.
 class Table {
  public:
+  // Its rows are copied to where they begin at a cache line, if they are as long as one: NumPy's arrays do not, and a fit on
+  // texts took 5 % longer.
   static Table dense(Matrix<const float> rows) {
     Table table(TableForm::dense, static_cast<int>(rows.shape(1)), rows.shape(0));
-    table.view_.data = rows.data();
-    table.data_ = nb::ndarray<>(rows);
+    table.rows_ = aligned_zeros(rows.size());
+    std::copy_n(rows.data(), rows.size(), table.rows_.get());
+    table.view_.data = table.rows_.get();
     return table;
   }
   static Table pair(Matrix<const float> pairs, int width) {
@@ -218,7 +223,8 @@ class Table {
 
   TableView view_;
   std::size_t n_codes_;
-  nb::ndarray<> data_;
+  std::shared_ptr<float[]> rows_;  // of a dense table
+  nb::ndarray<> data_;             // of another
 };
 
 // `weights` is (slots + 1, stride): see WeightsView. The problems of a slot are padded to 1, 4 or a multiple of 8.

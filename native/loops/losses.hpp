@@ -75,7 +75,8 @@ struct Hinge : LabelLoss {
   static Interval bounds(double c, double t) { return t > 0.0 ? Interval{0.0, c} : Interval{-c, 0.0}; }
   static double gap(double c, double t, double beta, double f) {
     const double alpha = t * beta, margin = 1.0 - t * f;
-    return margin > 0.0 ? (c - alpha) * margin : -alpha * margin;
+    // No branch: which side of the kink a row is on is not predictable.
+    return ((margin > 0.0 ? c : 0.0) - alpha) * margin;
   }
   static double step(double c, double t, double beta, double f, double K) {
     const double alpha = t * beta, margin = 1.0 - t * f;
