@@ -29,6 +29,7 @@ from .solvers import JointProblem, Problem
 from .solvers.intercept import kernel_mean
 from .solvers.problem import HINGE, KernelMean
 from .table_summary import TableSummary
+from .threads import one_blas_thread
 from .validation import NO_NAMES, Names
 
 
@@ -186,6 +187,7 @@ class AdditiveRows(TrainingRows):
         return self.sample_of or self.data.n_rows
 
 
+@one_blas_thread
 def encode(
     X: Matrix | EncodedData,
     settings: AdditiveSettings,

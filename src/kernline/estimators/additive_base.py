@@ -364,9 +364,9 @@ class AdditiveBase(Solved[Matrix | EncodedData | Dataset]):
         """
         self.gamma_ = rows.gamma
         self._keep_results(results)
-        weights = results[0].curves if len(results) == 1 else np.concatenate([result.curves for result in results])
-        names = getattr(self, "feature_names_in_", None)
-        shapes = ShapeFunctions(rows.encoder, rows.pair.read, weights, self.intercept_, names, pairs)
+        curves = [weights for result in results for weights in result.curves]
+        shapes = ShapeFunctions.of_curves(rows.encoder, rows.pair.read, curves, self.intercept_, pairs)
+        shapes = shapes.with_names(getattr(self, "feature_names_in_", None))
         later = later_facts(shapes, rows) if may_wait else None
         if later is not None:
             self.shapes_ = shapes.with_history(later)

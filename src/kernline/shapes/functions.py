@@ -95,6 +95,19 @@ class ShapeFunctions:
         shapes.__dict__.update(pairs=pairs, training=None, class_names=None, edits=(), offsets=None)
         return shapes
 
+    @classmethod
+    def of_curves(
+        cls,
+        encoder: Encoder,
+        table: Table,
+        curves: Sequence[Floats],
+        intercepts: Array,
+        pairs: tuple[PairFunction, ...] = (),
+    ) -> ShapeFunctions:
+        """Return the curves of every problem, (n_columns, width)."""
+        shape = (len(curves), *curves[0].shape)
+        return cls.of_slots(encoder, table, slots_of(curves), shape, intercepts, pairs)
+
     def with_names(self, names: Labels | None) -> ShapeFunctions:
         """Return the same curves, not copied, of features with these names."""
         return self._with(feature_names_in_=names)
