@@ -23,7 +23,7 @@ _LEAST_REPEATED = 1.0
 # From this tolerance on, and up to this mean of C · K(x, x), the rounding errors of float32 weights, which are summed
 # again every hundred epochs, are far below the gap: then a certificate does not sum them again, which may take longer
 # than all else that it does.
-_LEAST_ROUNDED, _MOST_ROUNDED = 1e-3, 32.0
+_LEAST_ROUNDED, _MOST_ROUNDED = 1e-3, 128.0
 
 
 class Descent:
