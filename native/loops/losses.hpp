@@ -100,8 +100,8 @@ struct SquaredHinge : LabelLoss {
   static Interval bounds(double, double t) { return t > 0.0 ? Interval{0.0, infinity} : Interval{-infinity, 0.0}; }
   static double gap(double c, double t, double beta, double f) {
     const double alpha = t * beta, margin = 1.0 - t * f, half = alpha / (2.0 * c);
-    if (margin > 0.0) return c * (margin - half) * (margin - half);
-    return alpha * (0.5 * half - margin);
+    const double inside = c * (margin - half) * (margin - half), outside = alpha * (0.5 * half - margin);
+    return margin > 0.0 ? inside : outside;
   }
   static double step(double c, double t, double beta, double f, double K) {
     const double alpha = t * beta, diagonal = 0.5 / c;
