@@ -212,6 +212,8 @@ NB_MODULE(_core, m) {
         Release());
   m.def("add_image", add_image, "rows"_a, "table"_a, exact("weights"), exact("s"), exact("members"), exact("sums"),
         "n_threads"_a, Release());
+  m.def("add_products", add_products, "rows"_a, "table"_a, exact("t"), exact("members"), exact("sums"), "n_threads"_a,
+        Release());
   m.def("gram_dense", gram_dense, "name"_a, "p"_a, exact("x"), exact("x_companion"), exact("y"), exact("y_companion"),
         exact("out"), "n_threads"_a, Release());
   m.def("gram_sparse", gram_sparse, "name"_a, "p"_a, "n_features"_a, exact("x_start"), exact("x_columns"), exact("x"),

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <span>
 #include <vector>
 
@@ -53,12 +54,16 @@ void add_in_parts(std::int64_t n, std::span<double> sums, std::int64_t rows_a_pa
   }
 }
 
-inline void check_sums(const Rows& rows, const Table& table, const Vector<const std::int32_t>& members,
-                       const Vector<double>& sums) {
+inline void check_adder(const Rows& rows, const Table& table, const Vector<const std::int32_t>& members) {
   table.check(rows);
   check_members(members, rows.view().n_rows);
   require(table.view().form != TableForm::powers && table.view().form != TableForm::square,
           "tables of this form cannot be added up");
+}
+
+inline void check_sums(const Rows& rows, const Table& table, const Vector<const std::int32_t>& members,
+                       const Vector<double>& sums) {
+  check_adder(rows, table, members);
   require(static_cast<std::int64_t>(sums.size()) == rows.view().n_features * table.view().width + 1,
           "sums: width numbers per feature and one more");
 }
@@ -88,6 +93,26 @@ inline void add_image(const Rows& rows, const Table& table, Vector<const float> 
                                                          members.data() + begin, end - begin, into);
                       });
   for (const double total : totals) sums.data()[sums.size() - 1] += total;
+}
+
+// `sums` has a row and a column for each slot and one more, for the intercept, which are left alone, as is all above the
+// diagonal. Threads share its rows, by columns of the data: about as many products each, and no sum depends on how many.
+inline void add_products(const Rows& rows, const Table& table, Vector<const double> t,
+                         Vector<const std::int32_t> members, Matrix<double> sums, int n_threads) {
+  check_adder(rows, table, members);
+  require(t.size() == members.size(), "one number per row of the list");
+  const std::int64_t n_columns = rows.view().n_features, size = n_columns * table.view().width + 1;
+  require(static_cast<std::int64_t>(sums.shape(0)) == size && static_cast<std::int64_t>(sums.shape(1)) == size,
+          "sums: width numbers per feature and one more, squared");
+  const std::int64_t n_shares = std::clamp<std::int64_t>(std::min<std::int64_t>(n_threads, n_columns), 1, 256);
+  const auto first_column = [&](std::int64_t share) {
+    const double below = std::sqrt(static_cast<double>(share) / static_cast<double>(n_shares));
+    return static_cast<std::int64_t>(std::llround(static_cast<double>(n_columns) * below));
+  };
+  parallel_for(static_cast<int>(n_shares), n_shares, [&](std::int64_t begin, std::int64_t end) {
+    loops().add_products(rows.view(), table.view(), t.data(), members.data(), static_cast<std::int64_t>(members.size()),
+                         first_column(begin), first_column(end), size, sums.data());
+  });
 }
 
 }  // namespace kernline

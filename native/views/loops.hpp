@@ -38,6 +38,9 @@ struct Loops {
                       std::int64_t n_members, double* sums);
   double (*add_image)(const RowsView&, const TableView&, const float* weights, float intercept, const float* s,
                       const std::int32_t* members, std::int64_t n_members, float* sums);
+  void (*add_products)(const RowsView&, const TableView&, const double* t, const std::int32_t* members,
+                       std::int64_t n_members, std::int64_t first_column, std::int64_t end_column, std::int64_t stride,
+                       double* sums);
   void (*add_classes)(const RowsView&, const TableView&, const float* r, std::int64_t stride, std::int64_t begin,
                       std::int64_t end, float* sums);
   void (*read_pairs)(const PairsView&, const float* weights, std::int64_t stride, std::int64_t n_problems,

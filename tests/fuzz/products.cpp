@@ -105,13 +105,43 @@ void check_sums(Draw& draw, const DrawnRows& rows, const DrawnTable& table) {
   loops.add_classes(rows.view, table.view, r.data(), stride, begin, rows.view.n_rows, by_class.data());
 }
 
+// X' T X of the slots of some columns, on and below the diagonal.
+void check_products(Draw& draw, const DrawnRows& rows, const DrawnTable& table) {
+  const std::int64_t width = table.view.width, n_columns = rows.view.n_features, n_slots = n_columns * width;
+  if (n_slots > 100) return;
+  const std::vector<std::int32_t> members = drawn_members(draw, rows.view.n_rows);
+  const std::vector<float> numbers = draw.numbers(members.size());
+  const std::vector<double> t(numbers.begin(), numbers.end());
+  const std::int64_t first = draw.between<std::int64_t>(0, n_columns), end = draw.between(first, n_columns);
+  const auto stride = static_cast<std::size_t>(n_slots + 1);
+  std::vector<double> sums(stride * stride), expected(stride * stride), size(stride * stride);
+  loops.add_products(rows.view, table.view, t.data(), members.data(), static_cast<std::int64_t>(members.size()), first,
+                     end, n_slots + 1, sums.data());
+  for (std::size_t k = 0; k < members.size(); ++k) {
+    std::vector<double> phi(stride);
+    for (const auto& cell : rows.cells(members[k])) {
+      const Slots slots = table.phi(cell.code, cell.payload);
+      for (std::size_t q = 0; q < slots.size(); ++q) phi[static_cast<std::size_t>(cell.column * width) + q] = slots[q];
+    }
+    for (auto a = static_cast<std::size_t>(first * width); a < static_cast<std::size_t>(end * width); ++a)
+      for (std::size_t b = 0; b <= a; ++b) {
+        expected[a * stride + b] += t[k] * phi[a] * phi[b];
+        size[a * stride + b] += std::abs(t[k] * phi[a] * phi[b]);
+      }
+  }
+  for (std::size_t k = 0; k < sums.size(); ++k) require_near(sums[k], expected[k], size[k], "add_products");
+}
+
 void check_rows(Draw& draw) {
   const auto form = draw.between<TableForm>(0, 4);
   const DrawnTable table(draw, form);
   const DrawnRows rows(draw, form, table.n_codes);
   check_decisions(draw, rows, table);
   check_read_members(draw, rows, table);
-  if (form != TableForm::powers && form != TableForm::square) check_sums(draw, rows, table);
+  if (form != TableForm::powers && form != TableForm::square) {
+    check_sums(draw, rows, table);
+    check_products(draw, rows, table);
+  }
 }
 
 // The tables of pairs, against bilinear interpolation; `places` are those of codes that the bindings allow.

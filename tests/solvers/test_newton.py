@@ -13,7 +13,7 @@ from kernline.native import native_table
 from kernline.solvers import DualCD
 from kernline.solvers.certificate import certify, explicit_features
 from kernline.solvers.newton_space import Space
-from kernline.solvers.newton_system import System, n_unknowns
+from kernline.solvers.newton_system import MOST_SLOTS, System, n_unknowns
 
 from .test_solver import LAYOUTS, SYMMETRIC, make_problem
 
@@ -55,6 +55,33 @@ def test_products_with_rows_of_a_list(histograms, pair, layout, n_threads):
     v = t * (features[rows] @ weights[:-1] + weights[-1])
     assert_allclose(_without_zero_slots(image[:-1], pair), _without_zero_slots(features[rows].T @ v, pair), atol=1e-3)
     assert_allclose(image[-1], v.sum(), atol=1e-3)
+
+    if weights.size > MOST_SLOTS:
+        return
+    S = np.zeros((weights.size, weights.size))
+    _core.add_products(native, table, t, rows, S, n_threads)
+    expected = np.zeros_like(S)
+    expected[:-1, :-1] = np.tril((features[rows].T @ sp.diags_array(t) @ features[rows]).toarray())
+    kept = np.arange(weights.size) % pair.width != 0 if pair.gram is not None else slice(None)  # not the slots of u = 0
+    assert_allclose(S[kept][:, kept], expected[kept][:, kept], atol=1e-9)
+
+
+def test_products_of_slots_do_not_depend_on_threads(histograms):
+    problem = make_problem(*histograms, tables.Hats().build(kernels.Chi2()))
+    native, table = problem.data.native, native_table(problem.pair.read)
+    rows = np.arange(problem.n_rows, dtype=np.int32)
+    size = problem.data.n_columns * problem.pair.width + 1
+    found = []
+    for n_threads in (1, 2, 7):
+        S = np.zeros((size, size))
+        _core.add_products(native, table, problem.targets, rows, S, n_threads)
+        found.append(S)
+    assert_array_equal(found[0], found[1])
+    assert_array_equal(found[0], found[2])
+    with pytest.raises(ValueError, match="squared"):
+        _core.add_products(native, table, problem.targets, rows, np.zeros((size, size - 1)), 1)
+    with pytest.raises(ValueError, match="outside the data"):
+        _core.add_products(native, table, np.ones(1), np.array([problem.n_rows], dtype=np.int32), found[0], 1)
 
 
 def _without_zero_slots(sums, pair):
