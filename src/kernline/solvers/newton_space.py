@@ -68,11 +68,7 @@ class Space:
 
     def sum(self, t: Array, rows: Rows) -> Curve:
         """Σ_i t_i φ(x_i)."""
-        c = np.zeros(self.size)
-        for part in self._parts(rows):
-            _core.add_members(self.problem.data.native, self.table, t[part], rows[part], c, self.n_threads)
-        c[-1] = t.sum()
-        return self.curve(c)
+        return self.curve(self._coefficients(t, rows))
 
     def image(self, curve: Curve, s: NDArray[np.float32], rows: Rows) -> Curve:
         """Σ_i s_i v(x_i) φ(x_i) for a curve v, in one pass over the rows."""
@@ -81,6 +77,19 @@ class Space:
         for part in self._parts(rows):
             _core.add_image(self.problem.data.native, self.table, weights, s[part], rows[part], c, self.n_threads)
         return self.curve(c)
+
+    def add_products(self, t: Array, rows: Rows, S: Array) -> None:
+        """S += Σ_i t_i φ(x_i) φ(x_i)ᵀ, on and below the diagonal; the intercept is the last row."""
+        for part in self._parts(rows):
+            _core.add_products(self.problem.data.native, self.table, t[part], rows[part], S, self.n_threads)
+        S[-1] += self._coefficients(t, rows)
+
+    def _coefficients(self, t: Array, rows: Rows) -> Array:
+        c = np.zeros(self.size)
+        for part in self._parts(rows):
+            _core.add_members(self.problem.data.native, self.table, t[part], rows[part], c, self.n_threads)
+        c[-1] = t.sum()
+        return c
 
     def _parts(self, rows: Rows) -> Iterator[slice]:
         return in_calls(self.problem.data, rows.size, self.interrupted)

@@ -6,8 +6,8 @@ It has as many unknowns as there are slots, or rows in Z by Woodbury's identity,
 
 Conjugate gradients solve it to a tenth of the gradient in a few products with the rows, unless C is large. Then it is
 badly conditioned, and they would take hundreds; with the few dozen that a step can afford, five to ten times as many
-Newton steps follow. From the first system that they do not solve, it is solved by a Cholesky factor, if either number
-of unknowns is small enough.
+Newton steps follow. On narrow data, and from the first system that they do not solve, it is solved by a Cholesky
+factor, if either number of unknowns is small enough.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ MOST_SLOTS, MOST_ROWS = 1500, 2500
 _CG_ITERATIONS, _CG_REDUCTION = 30, 0.1
 # Fractions of the mean of the diagonal that are added to it, for rounding errors: K is in single precision, S double.
 _SINGLE, _DOUBLE = 1e-6, 1e-14
+# Eigenvalues of M that are left out, as a fraction of the largest of a column.
+_SMALL = 1e-9
 # Rows of K that are computed at a time, from weights side by side; with more weights than these, by a sparse product.
 _ROWS_AT_A_TIME, _MOST_WEIGHTS = 16, 2_000_000
-# Numbers of φ of rows that are written out at a time.
-_NUMBERS_AT_A_TIME = 4_000_000
 
 
 def n_unknowns(n_slots: int, n_rows: int) -> int | None:
@@ -40,13 +40,18 @@ def n_unknowns(n_slots: int, n_rows: int) -> int | None:
     return n_rows if n_rows <= n_slots // 2 else n_slots
 
 
+def is_narrow(n_slots: int, n_rows: int) -> bool:
+    """Whether a system by slots takes no longer than a few products with the rows, which conjugate gradients need."""
+    return n_slots <= min(MOST_SLOTS, n_rows)
+
+
 class System:
     """The systems of a problem's Newton steps. What they share, such as parts of K, is kept from one to the next."""
 
     def __init__(self, space: Space) -> None:
         self.space = space
         self.slots: _Slots | None = None
-        self.is_hard = False
+        self.is_hard = is_narrow(space.size - 1, space.problem.n_rows)
         self.gram = _Gram(space)
 
     def solve(self, gradient: Curve, rows: Rows, sigma: Array) -> Curve:
@@ -144,31 +149,32 @@ class _Gram:
 
 
 class _Slots:
-    """S = Σ_{i in Z} σ_i φ(x_i) φ(x_i)ᵀ, kept for σ relative to the largest.
+    """S = Σ_{i in Z} σ_i φ(x_i) φ(x_i)ᵀ on and below the diagonal, kept for σ relative to the largest.
 
-    From step to step, few rows enter or leave Z. Only the slots of rows in Z are unknowns, as a column of few values
-    has few; d = −g elsewhere. With h = M d of those others at the unknown ones, M = B Bᵀ and u = Bᵀ d, the system is
-    (I + Bᵀ S B) u = −Bᵀ (g + S h), and d = −g − S (B u + h).
+    From step to step, few rows enter or leave Z. With M = B Bᵀ at the slots that the problem's rows use, and u = Bᵀ d,
+    the system is (I + Bᵀ S B) u = −Bᵀ g, and d = −g − S B u. A column has few unknowns if it has few values, or if the
+    kernel is so smooth that most eigenvalues of M are rounding errors.
     """
 
     def __init__(self, space: Space) -> None:
         self.space = space
         self.sigma = np.zeros(space.problem.data.n_rows)
         self.S = np.zeros((space.size, space.size))
+        self.used = used_slots(space)
+        self.root = self._root()
 
     def solve(self, gradient: Curve, rows: Rows, sigma: Array) -> Curve | None:
         """The direction d."""
-        self._update(rows, sigma / sigma.max())
-        used = np.flatnonzero(self.S.diagonal() > 0.0)
-        S, B = sigma.max() * self.S[np.ix_(used, used)], self._root(used)
-        c = -gradient.c
-        elsewhere = c.copy()
-        elsewhere[used] = 0.0
-        h = self.space.curve(elsewhere).W[used]
-        u = _solution(B.T @ (B.T @ S).T, np.ones(used.size), B.T @ (c[used] - S @ h), _DOUBLE)
+        largest, B, c = sigma.max(), self.root, -gradient.c
+        self._update(rows, sigma / largest)
+        half = largest * self.S[np.ix_(self.used, self.used)]  # S is this and its transpose
+        half[np.diag_indices_from(half)] *= 0.5
+        A = B.T @ np.ascontiguousarray((B.T @ half).T)
+        u = _solution(A + A.T, np.ones(len(A)), B.T @ c[self.used], _DOUBLE)
         if u is None:
             return None
-        c[used] -= S @ (B @ u + h)
+        v = B @ u
+        c[self.used] -= half @ v + half.T @ v
         return self.space.curve(c)
 
     def _update(self, rows: Rows, sigma: Array) -> None:
@@ -179,28 +185,35 @@ class _Slots:
             self.S[:] = 0.0
             self.sigma[:] = 0.0
             changed = rows
-        numbers = max(1, self.space.problem.data.n_cells // self.sigma.size) * self.space.problem.pair.width
-        step = max(1, _NUMBERS_AT_A_TIME // numbers)
-        for begin in range(0, changed.size, step):
-            some = changed[begin : begin + step]
-            features = sp.hstack([_features(self.space, some), np.ones((some.size, 1))], format="csr")
-            self.S += (features.T @ (sp.diags_array(now[some] - self.sigma[some]) @ features)).toarray()
+        self.space.add_products(now[changed] - self.sigma[changed], changed, self.S)
         self.sigma = now
 
-    def _root(self, used: NDArray[np.int64]) -> sp.csr_array:
-        """B of the slots used: a block for each column."""
+    def _root(self) -> sp.csr_array:
+        """B: a block for each column."""
         problem = self.space.problem
         width = problem.pair.width
         gram = np.eye(width) if problem.pair.gram is None else problem.pair.gram
-        columns, slots = np.divmod(used[used < self.space.size - 1], width)
+        columns, slots = np.divmod(self.used[:-1], width)
         blocks = []
         for column in np.unique(columns):
             here = slots[columns == column]
             values, vectors = np.linalg.eigh(gram[np.ix_(here, here)] * problem.scales[column])
-            blocks.append(vectors * np.sqrt(np.maximum(values, 0.0)))
-        if used.size > columns.size:
-            blocks.append(np.full((1, 1), np.sqrt(self.space.square)))
+            kept = values > _SMALL * values[-1]
+            blocks.append(vectors[:, kept] * np.sqrt(values[kept]))
+        blocks.append(np.full((1, 1), np.sqrt(self.space.square)))
         return sp.csr_array(sp.block_diag(blocks))
+
+
+def used_slots(space: Space) -> NDArray[np.int64]:
+    """The slots that some row uses, and where the kernel is not zero; the intercept is the last."""
+    problem = space.problem
+    used = np.ones(space.size, dtype=bool)
+    if problem.pair.gram is not None:  # φ ≥ 0, so that nothing cancels
+        rows = np.arange(problem.data.n_rows, dtype=np.int32) if problem.members is None else problem.members
+        used = space.sum(np.ones(rows.size), rows).c != 0.0
+        used[:-1] &= np.tile(problem.pair.gram.diagonal() > 0.0, problem.data.n_columns)
+        used[-1] = True
+    return np.flatnonzero(used)
 
 
 def _features(space: Space, rows: Rows, written: bool = False) -> sp.csr_array:
