@@ -23,3 +23,9 @@ def test_as_brentq_on_slopes_with_steps(seed):
 @pytest.mark.parametrize("power", [1, 3, 9])
 def test_flat_and_straight(power):
     assert zero_of_increasing(lambda x: (x - 0.3) ** power, -5.0, 400.0, 1e-6) == pytest.approx(0.3, abs=1e-6)
+
+
+def test_ends_where_the_slope_is_small_enough():
+    """A steep slope: an interval that looks short may be long, as seen from its zero."""
+    found = zero_of_increasing(lambda x: 1e6 * (x - 1e-4), 0.0, 1.0, 1e-9, enough=10.0)
+    assert abs(1e6 * (found - 1e-4)) <= 10.0

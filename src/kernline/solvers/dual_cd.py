@@ -194,11 +194,17 @@ class _Run(Epochs):
             return self.log.add(dual, gap, n_active)
 
         max_steps = min(_NEWTON_STEPS, math.ceil(self.effort.passes_left))
-        method = newton.Newton(self.problem, *before, self.settings.n_threads, self.interrupted)
+        settings = self.settings.n_threads, self.interrupted
+        if before[0].any():
+            method = newton.Newton(self.problem, *before, *settings)
+        else:
+            method = newton.Newton.from_zero(self.problem, before[1], *settings)
         found = method.run(self.settings.tol * 0.25**self.takeover.newton_runs, max_steps, on_step)
         self.descent.start(*found)
         if not self.descent.dual > dual:
             self.descent.start(*before)
+        if self.problem.free_intercept:
+            self.descent.evaluate(self.settings.tol)  # with the best intercept
         history = self.log.history
         history[-1] = history[-1]._replace(dual=self.descent.dual, gap=self.descent.gap)
         self.takeover.newton_ended(history)

@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 
 from ..array_types import Array
 from .intercept import Centring, balance, centred_norms
+from .newton_sample import sample_of
 from .newton_space import Curve, Rows, Space
 from .newton_system import System
 from .problem import Problem, is_free
@@ -38,11 +39,19 @@ from .roots import zero_of_increasing
 # at most this many steps.
 _STEPS_A_CENTRE, _MOST_STEPS_A_CENTRE = 3, 30
 # A proximal problem is solved if the squared norm of its gradient is at most the first fraction of the gap. It was
-# easy, so that the next one may be sharper, if it is at most the second.
-_SOLVED, _EASY = 1e-3, 0.05
-# σ_i starts at c_i, or at this divided by the mean of K(x, x): a sharper start makes the first problems too hard.
-_FIRST_SHARPNESS = 100.0
+# easy, so that the next one may be sharper, if it is at most the second. Below the third, rounding errors are left.
+_SOLVED, _EASY, _EXACT = 1e-3, 0.05, 1e-9
+# σ_i starts at this fraction of c_i, so that the loss is curved for rows with margins of 0, where all of them begin; or
+# at this divided by the mean of K(x, x), if C is large: a sharper start makes the first problems too hard.
+_FIRST_FRACTION, _FIRST_SHARPNESS = 0.1, 100.0
+# A line search ends where the slope is this fraction of the first one.
+_FLAT = 0.1
 _MOST_SHARPENING = 4.0**6
+# The solution of a sample to start from has this gap, if that takes no more than so many steps. There, and on all rows
+# from there on, the centre is first anchored in the middle of the bounds, which smooths the loss evenly: while σ_i
+# grows from the first, or on all rows the second, fraction of c_i to the third, in at most so many steps each.
+_SAMPLE_TOL, _SAMPLE_STEPS = 0.05, 30
+_FIRST_ANCHORED, _SECOND_ANCHORED, _SHARP, _STEPS_AN_ANCHOR = 0.4, 3.2, 6.0, 5
 
 # Called after every step with the dual objective, the gap and the size of Z; returning True stops.
 OnStep = Callable[[float, float, int], bool]
@@ -122,8 +131,39 @@ class Newton:
             self.intercept_centre = intercept - self.f.W[-1]
         self.centring = Centring.of_norms(problem.curvature) if problem.free_intercept else None
         curvature = float(np.mean(problem.cost) * np.mean(problem.curvature))
-        self.sharpness = min(1.0, _FIRST_SHARPNESS / curvature) if curvature > 0.0 else 1.0
+        self.sharpness = min(_FIRST_FRACTION, _FIRST_SHARPNESS / curvature) if curvature > 0.0 else _FIRST_FRACTION
         self.sharpest = _MOST_SHARPENING * self.sharpness
+        self.anchor: Array | None = None
+        self._move_centre(beta)
+
+    @classmethod
+    def from_zero(
+        cls,
+        problem: Problem,
+        intercept: float,
+        n_threads: int,
+        interrupted: threading.Event,
+        is_sample: bool = False,
+    ) -> Newton:
+        """The iteration from β = 0; on many rows, from the solution of a sample."""
+        method = cls(problem, np.zeros(problem.n_rows), intercept, n_threads, interrupted)
+        sample = sample_of(problem)
+        if sample is not None:
+            of_sample = cls.from_zero(sample, intercept, n_threads, interrupted, is_sample=True)
+            of_sample.run(_SAMPLE_TOL, _SAMPLE_STEPS, lambda *_: False)
+            method.f, method.intercept_centre = of_sample.f, of_sample.intercept_centre
+            method._anchor(_SECOND_ANCHORED)
+        elif is_sample:
+            method._anchor(_FIRST_ANCHORED)
+        return method
+
+    def _anchor(self, sharpness: float) -> None:
+        """Let the proximal centre stay in the middle of the bounds until the loss is sharp."""
+        beta = np.zeros(self.problem.n_rows)
+        if not self.problem.loss.smooth:
+            low, high = self.problem.bounds
+            beta = self.anchor = 0.5 * (low + high)
+        self.sharpness *= sharpness / _FIRST_FRACTION
         self._move_centre(beta)
 
     def run(self, tol: float, max_steps: int, on_step: OnStep) -> tuple[Array, float]:
@@ -143,20 +183,19 @@ class Newton:
                 gap += self.centring.imbalance(total)
             if gap < smallest:
                 best, smallest = self._point(), gap
-            done = gap <= tol * primal and self._loss_left_out() <= tol * primal
+            is_small = gap <= tol * primal and self._loss_left_out() <= tol * primal
+            done = is_small and self.solution(*self._point()).gap <= tol * primal
             if (
                 on_step(dual, gap, int(np.count_nonzero(self._is_curved())))
                 or done
                 or look == max_steps
                 or not np.isfinite(gap)
             ):
+                best = self._point() if done else best
                 break
             squared = gradient.dot(gradient)
-            solved = squared <= _SOLVED * gap
-            falls = primal <= primal_before
-            if solved or gap <= tol * primal or (falls and steps_here >= _STEPS_A_CENTRE):
-                self.sharpness = min(self.sharpness * (4.0 if squared <= _EASY * gap else 1.0), self.sharpest)
-                self._move_centre(self._all_beta())
+            if self._may_move_on(squared, gap, steps_here, primal <= primal_before, is_small):
+                self._move_on(is_easy=squared <= _EASY * gap)
                 gradient, steps_here, primal_before = self.f.plus(-1.0, self._curve(self.beta, self.rows)), 0, primal
             if steps_here == _MOST_STEPS_A_CENTRE or not self._step(gradient):
                 break
@@ -176,6 +215,27 @@ class Newton:
         gap = float(problem.loss.gap(problem.targets, problem.cost, beta, values).sum())
         weights = curve.W[:-1].astype(np.float32).reshape(problem.data.n_columns, -1)
         return Solution(beta, weights, intercept, primal, gap)
+
+    def _may_move_on(self, squared: float, gap: float, n_steps: int, falls: bool, is_small: bool) -> bool:
+        """Whether the proximal problem is solved as far as it is worth, for the squared norm of its gradient."""
+        if is_small:  # the gap of f and β, but not that of β alone: their difference is what is left
+            return squared <= _EXACT * gap
+        if self._is_anchored:
+            return squared <= _EASY * gap or n_steps >= _STEPS_AN_ANCHOR
+        return squared <= _SOLVED * gap or (falls and n_steps >= _STEPS_A_CENTRE)
+
+    def _move_on(self, is_easy: bool) -> None:
+        """To the next proximal problem, with the present β as its centre unless that is anchored."""
+        beta = self._all_beta()
+        if self.anchor is not None and self._is_anchored:
+            beta, is_easy = self.anchor, True
+        self.sharpness = min(self.sharpness * (4.0 if is_easy else 1.0), self.sharpest)
+        self._move_centre(beta)
+
+    @property
+    def _is_anchored(self) -> bool:
+        """Whether the proximal centre stays in the middle of the bounds, so far."""
+        return self.anchor is not None and self.sharpness < _SHARP
 
     def _curve(self, beta: Array, rows: Rows) -> Curve:
         """Σ β_i φ(x_i) over `rows` of the data."""
@@ -240,9 +300,9 @@ def _zero_of(slope: Callable[[float], float]) -> float:
     if not first < 0.0:
         return 0.0
     end, there = 1.0, slope(1.0)
-    if abs(there) <= 0.1 * -first:
+    if abs(there) <= -_FLAT * first:
         return 1.0
     while there < 0.0 and end < 1e6:
         end *= 4.0
         there = slope(end)
-    return zero_of_increasing(slope, 0.0, end, 0.05 * end) if there > 0.0 else end
+    return zero_of_increasing(slope, 0.0, end, 1e-6 * end, -_FLAT * first) if there > 0.0 else end

@@ -10,10 +10,13 @@ from collections.abc import Callable
 _MOST_STEPS = 200
 
 
-def zero_of_increasing(slope: Callable[[float], float], low: float, high: float, tol: float) -> float:
+def zero_of_increasing(
+    slope: Callable[[float], float], low: float, high: float, tol: float, enough: float = 0.0
+) -> float:
     """x between `low` and `high`, where the slope is below and above zero, with the zero within `tol` of it.
 
-    If the slope has the same sign at both, the end that is nearer to a zero.
+    Or where the slope is at most `enough` away from zero. If it has the same sign at both, the end that is nearer to a
+    zero.
 
     False position (the Illinois variant), and bisection where that is slow: slopes of a loss with kinks have steps.
     """
@@ -30,7 +33,7 @@ def zero_of_increasing(slope: Callable[[float], float], low: float, high: float,
         if not low < x < high:
             x = middle
         value = slope(x)
-        if value == 0.0:
+        if abs(value) <= enough:
             return x
         if value < 0.0:
             low, below = x, value
