@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 import statistics
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -16,20 +17,24 @@ from ..caching import cached_property
 from ..tables import ValueTable
 from . import newton, newton_system
 from .epochs import Effort
+from .newton_space import Space
 from .problem import EpochReport, Problem
 
 # The rate of convergence is measured between two windows of this many visits per row each: some epochs visit few rows.
 _WINDOW = 1.0
 # Epochs between two decisions, and fewest epochs in a window.
 _EPOCHS = 5
-# Approximate cost of a visit of a row: its own, and that of a cell, or of one of several that are read at once.
+# Approximate cost of a visit of a row: its own, and that of a cell, or of one of several that are read at once. In
+# random order, rows that take more memory than a cache has are waited for.
 _VISIT_SECONDS, _CELL_SECONDS, _DENSE_VALUE_SECONDS = 4e-8, 1.5e-9, 2e-10
+_FAR_SECONDS, _NEAR_BYTES = 1.5e-7, 16_000_000
+_ROW_BYTES, _CELL_BYTES = 32, 4
 # That of Newton's method by conjugate gradients: passes over the data, and its own arithmetic.
 _CG_PASSES, _UNKNOWN_SECONDS, _CG_SECONDS = 60.0, 2e-5, 0.03
 # And with systems that are factored: passes, and for each of its steps, the cube of the unknowns, products of two cells
 # of a row where the unknowns are slots, vectors of all slots, and the overhead.
 _PASSES, _STEPS = 25.0, 35
-_CUBE_SECONDS, _PRODUCT_SECONDS, _SLOT_SECONDS, _STEP_SECONDS = 2e-11, 5e-11, 5e-8, 1e-3
+_CUBE_SECONDS, _PRODUCT_SECONDS, _SLOT_SECONDS, _STEP_SECONDS = 2e-11, 2e-11, 5e-8, 1e-3
 # Further decisions wait for this fraction of the epochs so far: late ones are short, and a decision looks at many.
 _PATIENCE = 0.05
 # Do not switch until this fraction of the cost of Newton's method has been spent on epochs.
@@ -84,6 +89,12 @@ class Takeover:
 
     @cached_property
     def _visit(self) -> float:
+        data = self.problem.data
+        n_bytes = _ROW_BYTES * data.n_rows + (1 if data.is_dense else _CELL_BYTES) * data.n_cells
+        return self._visit_in_order + (_FAR_SECONDS if n_bytes > _NEAR_BYTES else 0.0)
+
+    @cached_property
+    def _visit_in_order(self) -> float:
         is_plain = self.problem.data.is_dense and isinstance(self.problem.pair.read, ValueTable)
         return _VISIT_SECONDS + (_DENSE_VALUE_SECONDS if is_plain else _CELL_SECONDS) * self._cells_a_row
 
@@ -120,20 +131,30 @@ class Takeover:
         if not newton.applies_to(self.problem):
             return False
         curvature = float(np.mean(self.problem.cost) * np.mean(self.problem.curvature))
-        return _PASSES_A_CURVATURE * curvature * n_rows * self._visit > self._cost(n_rows)
+        expected = _PASSES_A_CURVATURE * curvature * n_rows * self._visit
+        return expected > self._least_cost and expected > self._cost(n_rows)
 
     @property
     def _n_slots(self) -> int:
         return self.problem.data.n_columns * self.problem.pair.width
 
+    @cached_property
+    def _n_used(self) -> int:
+        """Slots that are unknowns."""
+        if self._n_slots > newton_system.MOST_SLOTS:
+            return self._n_slots
+        return newton_system.used_slots(Space(self.problem, 1, threading.Event())).size
+
     def _cost(self, n_free: int) -> float:
         """Seconds that Newton's method takes, if about so many rows are between their bounds."""
-        pass_seconds = self.problem.n_rows * self._visit
+        pass_seconds = self.problem.n_rows * self._visit_in_order
         unknowns = newton_system.n_unknowns(self._n_slots, n_free)
+        if unknowns == self._n_slots:
+            unknowns = self._n_used
         if unknowns is None:
             return _CG_PASSES * pass_seconds + _UNKNOWN_SECONDS * self._n_slots + _CG_SECONDS
         step_seconds = _CUBE_SECONDS * unknowns**3 + _SLOT_SECONDS * self._n_slots + _STEP_SECONDS
-        if unknowns == self._n_slots:
+        if unknowns != n_free:
             step_seconds += _PRODUCT_SECONDS * self.problem.n_rows * self._cells_a_row**2
         return _PASSES * pass_seconds + _STEPS * step_seconds
 
