@@ -78,7 +78,9 @@ class _OneThread:
 
     def _limit(self) -> None:
         if self.original is None:
-            self.original = [(library, library.get_num_threads()) for library in self._libraries()]
+            # Those that have one thread, as OPENBLAS_NUM_THREADS can say, are left alone: a call takes microseconds.
+            counts = [(library, library.get_num_threads()) for library in self._libraries()]
+            self.original = [(library, n_threads) for library, n_threads in counts if n_threads != 1]
         for library, _ in self.original:
             _set_threads(library, 1)
 

@@ -47,6 +47,13 @@ class ColumnRange:
         """Share of cells that are not zero."""
         return float(self.n_nonzero.sum()) / max(1, n_rows * self.n_nonzero.size)
 
+    def of_others(self, columns: Indices) -> ColumnRange:
+        """Return the range of all columns but these."""
+        if not columns.size:
+            return self
+        kept = np.delete(np.arange(self.minimum.size), columns)
+        return replace(self, minimum=self.minimum[kept], maximum=self.maximum[kept], n_nonzero=self.n_nonzero[kept])
+
     def without(self, columns: Indices) -> ColumnRange:
         """Return the range with 0 to 0, and no non-zeros, in some columns: those that are not numbers."""
         if not columns.size:

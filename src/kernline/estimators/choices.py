@@ -174,15 +174,13 @@ def facts_of(
     found: ColumnRange, shape: tuple[int, int], terms: tuple[TermSpec, ...], rows: Matrix | None, *, sparse: bool
 ) -> Facts:
     """The facts of data of this shape, whose columns have this range; `rows` are some or all of its rows, if known."""
-    numbers = np.delete(np.arange(shape[1]), replaced_columns(terms))
-    found = replace(
-        found, minimum=found.minimum[numbers], maximum=found.maximum[numbers], n_nonzero=found.n_nonzero[numbers]
-    )
-    some = None if rows is None or is_sparse(rows) else some_rows(rows)[:, numbers]
+    replaced = replaced_columns(terms)
+    n_numbers, found = shape[1] - replaced.size, found.of_others(replaced)
+    some = None if rows is None or is_sparse(rows) else np.delete(some_rows(rows), replaced, axis=1)
     units = units_of(found, shape[0], sparse=sparse, rows=some)
-    if units.is_one and not sparse and numbers.size < _LEAST_COLUMNS:
-        few = "one column of numbers is" if numbers.size == 1 else f"{numbers.size} columns of numbers are"
-        units = Units(False, f"{few} too few to show a common unit" if numbers.size else "no column holds numbers")
+    if units.is_one and not sparse and n_numbers < _LEAST_COLUMNS:
+        few = "one column of numbers is" if n_numbers == 1 else f"{n_numbers} columns of numbers are"
+        units = Units(False, f"{few} too few to show a common unit" if n_numbers else "no column holds numbers")
     is_mixed = not units.is_one and shape[0] * shape[1] <= _MOST_CELLS
     is_table = not sparse and (shape[1] <= MOST_COLUMNS or is_mixed or bool(terms))
     return Facts(units, is_table, bool(found.minimum.min(initial=0.0) < 0.0))

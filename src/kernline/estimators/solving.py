@@ -6,6 +6,7 @@ import threading
 from abc import abstractmethod
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from typing import TYPE_CHECKING, Generic, TypeAlias
 
 import numpy as np
@@ -105,6 +106,12 @@ class Solved(CallbackSupportMixin, BaseEstimator, Generic[RowsT]):
     """An estimator of one or more problems; it predicts on rows `RowsT`."""
 
     history_: list[list[EpochReport]] | list[list[PassReport]]
+
+    @classmethod
+    @cache  # scikit-learn reads the signature again for every fit and clone, a thirtieth of a small fit
+    def _get_param_names(cls) -> list[str]:
+        names: list[str] = super()._get_param_names()
+        return names
 
     def _keep_results(self, results: Solutions) -> None:
         """How the problems ended, and their intercepts."""
