@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose, assert_array_equal
 
-from kernline import kernels, tables
+from kernline import AdditiveSVC, kernels, tables
 from kernline.solvers import DualCD
-from kernline.solvers.certificate import certify
+from kernline.solvers.certificate import certify, explicit_features
 from kernline.solvers.newton import Newton
 from kernline.solvers.newton_sample import sample_of
 
@@ -83,3 +83,39 @@ def test_threads_do_not_change_the_solution():
     one, two = (DualCD(tol=1e-3, solver="newton", n_threads=n).solve(problem) for n in (1, 2))
     assert_array_equal(one.beta, two.beta)
     assert_array_equal(one.weights, two.weights)
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_a_cost_so_large_that_rounding_errors_of_beta_add_up(loss):
+    """C · K(x, x) is 10⁴ for 60,000 rows. The gap is that of f and β, by plain NumPy: ‖f‖² = Σ_j W_jᵀ (s_j M)⁻¹ W_j."""
+    rng = np.random.default_rng(0)
+    X = rng.random((60_000, 1))
+    score = X[:, 0] + 0.3 * np.sin(15.0 * X[:, 0])
+    y = (score + score.std() * rng.normal(size=len(X)) > np.median(score)).astype(int)
+    problem = make_problem(X, y, PAIR, C=1e4, loss=loss, intercept_square=0.0)
+    result = DualCD(tol=1e-2).solve(problem)
+    assert result.converged
+    assert result.newton_first
+    norm = 0.0
+    for W, scale in zip(result.weights[:, 1:].astype(float), problem.scales, strict=True):
+        norm += W @ np.linalg.solve(scale * PAIR.gram[1:, 1:], W)
+    values = explicit_features(replace(problem, scales=np.ones(1)))[0] @ result.weights.ravel().astype(float)
+    primal = 0.5 * norm + (problem.cost * problem.loss.value(problem.targets, values)).sum()
+    certificate = certify(problem, result.beta)
+    dual = certificate.primal - certificate.gap
+    assert_allclose(result.primal, primal, rtol=1e-4)
+    assert primal - dual <= 1.01e-2 * primal
+
+
+def test_a_model_at_a_cost_that_large_has_a_certificate():
+    rng = np.random.default_rng(1)
+    X = rng.random((60_000, 2))
+    y = X.sum(axis=1) + 0.5 * rng.normal(size=len(X)) > 1.0
+    for C in (1e4, 1e6):
+        model = AdditiveSVC("chi2", C=C, loss="squared_hinge", random_state=0).fit(X, y)
+        assert model.dual_gap_[0] <= 0.01 * model.objective_[0]
+        assert model.score(X, y) > 0.72  # the best is 0.725
+        again = (
+            AdditiveSVC("chi2", C=2.0 * C, loss="squared_hinge", warm_start=True, random_state=0).fit(X, y).fit(X, y)
+        )
+        assert again.dual_gap_[0] <= 0.01 * again.objective_[0]

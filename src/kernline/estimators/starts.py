@@ -34,7 +34,7 @@ class Start:
     def of(cls, problem: Problem, result: SolveResult, C: float) -> Start:
         """The solution of a problem of this C."""
         linear = float(problem.targets @ result.beta - problem.loss.epsilon_or_zero * np.abs(result.beta).sum())
-        kept = not problem.loss.smooth and result.weights.size <= 3 * result.beta.size
+        kept = result.is_of_beta and not problem.loss.smooth and result.weights.size <= 3 * result.beta.size
         return cls._of_linear(linear, result, C, result.weights if kept else None)
 
     @classmethod

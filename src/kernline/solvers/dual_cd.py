@@ -117,6 +117,9 @@ class _Run(Epochs):
         self.takeover = Takeover(problem, settings.tol, self.effort)
         self.newton_steps = 0
         self.newton_first = settings.solver == "newton" and newton.applies_to(problem)
+        # A solution that is not the curve of its β, to be taken if coordinate descent does not find one that is.
+        self.of_newton: newton.Solution | None = None
+        self.takes_it = False
 
     def result(self, start: Array | None, intercept: float, known: KnownWeights | None) -> SolveResult:
         if start is not None and known is not None:
@@ -126,19 +129,31 @@ class _Run(Epochs):
         elif self.settings.solver == "auto":
             self.newton_first = self.takeover.is_first
         converged = self.run(self._doublings())
+        self.takes_it = self.of_newton is not None and (self.takes_it or not converged)
+        found = self._solution()
         return SolveResult(
-            beta=self.descent.beta,
-            weights=self.descent.weights,
-            intercept=self.descent.intercept,
+            **found._asdict(),
+            is_of_beta=not self.takes_it,
             n_iter=len(self.log.history),
-            primal=self.descent.primal,
-            gap=self.descent.gap,
-            converged=converged,
+            converged=converged or self.takes_it,
             history=self.log.history,
             newton_steps=self.newton_steps,
             newton_first=self.newton_first,
             stopped=self.log.asked_to_stop,
         )
+
+    @property
+    def is_solved(self) -> bool:
+        """Whether the exact gap, just computed, is small enough."""
+        return self.takes_it or super().is_solved
+
+    def _solution(self) -> newton.Solution:
+        if self.takes_it and self.of_newton is not None:
+            history = self.log.history
+            history[-1] = history[-1]._replace(dual=self.of_newton.primal - self.of_newton.gap, gap=self.of_newton.gap)
+            return self.of_newton
+        descent = self.descent
+        return newton.Solution(descent.beta, descent.weights, descent.intercept, descent.primal, descent.gap)
 
     def other_step(self) -> bool:
         """Run Newton's method if it is due."""
@@ -185,6 +200,9 @@ class _Run(Epochs):
         if self.problem.free_intercept or self.descent.in_parts:
             # The dual objective of an unbalanced β is no lower bound, and that of parts is not exact.
             self.descent.evaluate()
+        if self.of_newton is not None:
+            self.takes_it = True
+            return
         before = self.descent.beta, self.descent.intercept
         dual = self.descent.dual
 
@@ -205,6 +223,9 @@ class _Run(Epochs):
             self.descent.start(*before)
         if self.problem.free_intercept:
             self.descent.evaluate(self.settings.tol)  # with the best intercept
+        if not self.is_solved:
+            solution = method.solution_of_curve(*found)
+            self.of_newton = solution if solution.gap <= self.settings.tol * solution.primal else None
         history = self.log.history
         history[-1] = history[-1]._replace(dual=self.descent.dual, gap=self.descent.gap)
         self.takeover.newton_ended(history)

@@ -141,7 +141,7 @@ class Epochs:
         while self._may_go_on() and not self.log.asked_to_stop:
             exact = self.other_step() or self._epochs(next_check)
             if exact:
-                if self.descent.gap <= self.tol * self.descent.primal:
+                if self.is_solved:
                     return True
                 # A check costs a pass over the data, so wait for a tenth of the epochs so far before the next one.
                 self.descent.wake()
@@ -149,6 +149,11 @@ class Epochs:
             self._let_rows_rest()
         if not exact or self.descent.balances:
             self.descent.evaluate()
+        return self.is_solved
+
+    @property
+    def is_solved(self) -> bool:
+        """Whether the exact gap, just computed, is small enough."""
         return self.descent.gap <= self.tol * self.descent.primal
 
     def other_step(self) -> bool:

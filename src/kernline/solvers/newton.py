@@ -172,6 +172,7 @@ class Newton:
         Returns the best β seen, and its intercept.
         """
         best, smallest, steps_here, primal_before = self._point(), np.inf, 0, np.inf
+        self.best_curve, self.best_centre = self.f, self.intercept_centre
         for look in range(1, max_steps + 1):
             represented = self._curve(self.beta, self.rows)
             gradient = self.f.plus(-1.0, represented)
@@ -183,6 +184,7 @@ class Newton:
                 gap += self.centring.imbalance(total)
             if gap < smallest:
                 best, smallest = self._point(), gap
+                self.best_curve, self.best_centre = self.f, self.intercept_centre
             is_small = gap <= tol * primal and self._loss_left_out() <= tol * primal
             done = is_small and self.solution(*self._point()).gap <= tol * primal
             if (
@@ -191,7 +193,8 @@ class Newton:
                 or look == max_steps
                 or not np.isfinite(gap)
             ):
-                best = self._point() if done else best
+                if done:
+                    best = self._point()
                 break
             squared = gradient.dot(gradient)
             if self._may_move_on(squared, gap, steps_here, primal <= primal_before, is_small):
@@ -215,6 +218,24 @@ class Newton:
         gap = float(problem.loss.gap(problem.targets, problem.cost, beta, values).sum())
         weights = curve.W[:-1].astype(np.float32).reshape(problem.data.n_columns, -1)
         return Solution(beta, weights, intercept, primal, gap)
+
+    def solution_of_curve(self, beta: Array, intercept: float) -> Solution:
+        """The best f that `run` has seen, with its distance from the dual objective of the β that was returned.
+
+        The two differ in that f is not rounded to what β gives: where C and the number of rows are very large, tiny
+        errors of β, which have the same sign, add up to another function.
+        """
+        problem, f = self.problem, self.best_curve
+        values = self.space.values(f, self.members) + self.best_centre
+        primal = 0.5 * f.dot(f) + float((problem.cost * problem.loss.value(problem.targets, values)).sum())
+        if problem.free_intercept:
+            beta = balance(beta, problem.bounds, centred_norms(problem))
+            primal -= 0.5 * float(f.c[-1] * f.W[-1])
+        represented = self._curve(beta, self.members)
+        dual = float(problem.loss.dual(problem.targets, problem.cost, beta).sum())
+        dual -= 0.5 * represented.dot(represented)
+        weights = f.W[:-1].astype(np.float32).reshape(problem.data.n_columns, -1)
+        return Solution(beta, weights, float(self.best_centre + f.W[-1]), primal, max(primal - dual, 0.0))
 
     def _may_move_on(self, squared: float, gap: float, n_steps: int, falls: bool, is_small: bool) -> bool:
         """Whether the proximal problem is solved as far as it is worth, for the squared norm of its gradient."""

@@ -150,11 +150,16 @@ class Outcome:
 
 @dataclass(frozen=True, kw_only=True)
 class SolveResult(Outcome):
-    """The solution: `beta` are the coefficients of f = Σ β_i K(x_i, ·), `weights` is W, (n_columns, width)."""
+    """The solution: `beta` are the coefficients of f = Σ β_i K(x_i, ·), `weights` is W, (n_columns, width).
+
+    W is that of β (`is_of_beta`) unless Newton's method found a better one than β, which is rounded, can give; the gap
+    is then that between the two.
+    """
 
     beta: Array
     weights: NDArray[np.float32]
     intercept: float
+    is_of_beta: bool = True
 
     @property
     def curves(self) -> NDArray[np.float32]:
