@@ -119,3 +119,11 @@ def test_a_model_at_a_cost_that_large_has_a_certificate():
             AdditiveSVC("chi2", C=2.0 * C, loss="squared_hinge", warm_start=True, random_state=0).fit(X, y).fit(X, y)
         )
         assert again.dual_gap_[0] <= 0.01 * again.objective_[0]
+
+
+def test_no_gap_below_single_precision_is_claimed():
+    problem = make_problem(*_many(), PAIR, C=1e3, loss="squared_hinge")
+    method = Newton.from_zero(problem, 0.0, 1, threading.Event())
+    solution = method.solution_of_curve(*method.run(1e-12, 30, lambda *_: False))
+    assert solution.gap == 1e-6 * solution.primal
+    assert_allclose(solution.primal, certify(problem, solution.beta).primal, rtol=1e-3)

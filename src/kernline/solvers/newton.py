@@ -44,6 +44,8 @@ _SOLVED, _EASY, _EXACT = 1e-3, 0.05, 1e-9
 # σ_i starts at this fraction of c_i, so that the loss is curved for rows with margins of 0, where all of them begin; or
 # at this divided by the mean of K(x, x), if C is large: a sharper start makes the first problems too hard.
 _FIRST_FRACTION, _FIRST_SHARPNESS = 0.1, 100.0
+# Values of f are in single precision: a difference of objectives is not known to a smaller fraction of them.
+_SINGLE = 1e-6
 # A line search ends where the slope is this fraction of the first one.
 _FLAT = 0.1
 _MOST_SHARPENING = 4.0**6
@@ -235,7 +237,8 @@ class Newton:
         dual = float(problem.loss.dual(problem.targets, problem.cost, beta).sum())
         dual -= 0.5 * represented.dot(represented)
         weights = f.W[:-1].astype(np.float32).reshape(problem.data.n_columns, -1)
-        return Solution(beta, weights, float(self.best_centre + f.W[-1]), primal, max(primal - dual, 0.0))
+        gap = max(primal - dual, _SINGLE * primal)
+        return Solution(beta, weights, float(self.best_centre + f.W[-1]), primal, gap)
 
     def _may_move_on(self, squared: float, gap: float, n_steps: int, falls: bool, is_small: bool) -> bool:
         """Whether the proximal problem is solved as far as it is worth, for the squared norm of its gradient."""
