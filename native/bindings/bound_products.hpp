@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "bindings/bound_arrays.hpp"
@@ -102,7 +103,7 @@ inline void add_products(const Rows& rows, const Table& table, Vector<const doub
   check_adder(rows, table, members);
   require(t.size() == members.size(), "one number per row of the list");
   const std::int64_t n_columns = rows.view().n_features, size = n_columns * table.view().width + 1;
-  require(static_cast<std::int64_t>(sums.shape(0)) == size && static_cast<std::int64_t>(sums.shape(1)) == size,
+  require(std::cmp_equal(sums.shape(0), size) && std::cmp_equal(sums.shape(1), size),
           "sums: width numbers per feature and one more, squared");
   const std::int64_t n_shares = std::clamp<std::int64_t>(std::min<std::int64_t>(n_threads, n_columns), 1, 256);
   const auto first_column = [&](std::int64_t share) {
