@@ -34,10 +34,13 @@ def native_table(table: Table) -> _core.Table:
 _CELLS_A_CALL, _ROWS_A_CALL = 20_000_000, 131_072
 
 
-def in_calls(data: EncodedData, n_rows: int, interrupted: threading.Event) -> Iterator[slice]:
-    """So many rows of the data in slices, one for each call of the core; KeyboardInterrupt between them."""
+def in_calls(data: EncodedData, n_rows: int, interrupted: threading.Event, power: int = 1) -> Iterator[slice]:
+    """So many rows of the data in slices, one for each call of the core; KeyboardInterrupt between them.
+
+    What a row takes grows like its number of cells, to this power.
+    """
     cells_a_row = max(1, data.n_cells // max(1, data.n_rows))
-    step = min(max(1, _CELLS_A_CALL // cells_a_row), _ROWS_A_CALL)
+    step = min(max(1, _CELLS_A_CALL // cells_a_row**power), _ROWS_A_CALL)
     for begin in range(0, n_rows, step):
         if interrupted.is_set():
             raise KeyboardInterrupt

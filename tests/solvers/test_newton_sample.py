@@ -124,6 +124,18 @@ def test_a_model_at_a_cost_that_large_has_a_certificate():
 def test_no_gap_below_single_precision_is_claimed():
     problem = make_problem(*_many(), PAIR, C=1e3, loss="squared_hinge")
     method = Newton.from_zero(problem, 0.0, 1, threading.Event())
-    solution = method.solution_of_curve(*method.run(1e-12, 30, lambda *_: False))
+    solution = method.solution_of_curve(method.run(1e-12, 30, lambda *_: False)[0])
     assert solution.gap == 1e-6 * solution.primal
     assert_allclose(solution.primal, certify(problem, solution.beta).primal, rtol=1e-3)
+
+
+@pytest.mark.parametrize("C", [300.0, 1e3, 1e4, 1e5, 1e6])
+def test_large_costs_take_few_steps(C):
+    rng = np.random.default_rng(0)
+    X = rng.random((60_000, 2))
+    y = (np.sin(6.0 * X[:, 0]) + 0.3 * rng.normal(size=len(X)) > 0.2).astype(int)
+    method = Newton.from_zero(make_problem(X, y, PAIR, C=C), 0.0, 1, threading.Event())
+    seen = []
+    method.run(0.01, 100, lambda *step: seen.append(step))
+    assert len(seen) < 100
+    assert not method._is_anchored

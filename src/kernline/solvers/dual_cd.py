@@ -4,6 +4,7 @@ The core visits rows (native/loops/dual_cd.hpp), epoch by epoch (epochs.py).
 
 For large C, coordinate descent is slow. When the visits that it still needs would cost more than Newton's method
 (takeover.py), Newton's method takes over (newton.py) and returns its β, which the exact gap then judges like any other.
+Where C and the number of rows are so large that the curve of β has no certificate, its own curve is the solution.
 A loss that is not in the core is solved by Newton's method alone.
 """
 
@@ -119,7 +120,7 @@ class _Run(Epochs):
         self.newton_first = settings.solver == "newton" and newton.applies_to(problem)
         # A solution that is not the curve of its β, to be taken if coordinate descent does not find one that is.
         self.of_newton: newton.Solution | None = None
-        self.takes_it = False
+        self.takes_curve = False
 
     def result(self, start: Array | None, intercept: float, known: KnownWeights | None) -> SolveResult:
         if start is not None and known is not None:
@@ -129,13 +130,13 @@ class _Run(Epochs):
         elif self.settings.solver == "auto":
             self.newton_first = self.takeover.is_first
         converged = self.run(self._doublings())
-        self.takes_it = self.of_newton is not None and (self.takes_it or not converged)
+        self.takes_curve = self.of_newton is not None and (self.takes_curve or not converged)
         found = self._solution()
         return SolveResult(
             **found._asdict(),
-            is_of_beta=not self.takes_it,
+            is_of_beta=not self.takes_curve,
             n_iter=len(self.log.history),
-            converged=converged or self.takes_it,
+            converged=converged or self.takes_curve,
             history=self.log.history,
             newton_steps=self.newton_steps,
             newton_first=self.newton_first,
@@ -145,10 +146,11 @@ class _Run(Epochs):
     @property
     def is_solved(self) -> bool:
         """Whether the exact gap, just computed, is small enough."""
-        return self.takes_it or super().is_solved
+        return self.takes_curve or super().is_solved
 
     def _solution(self) -> newton.Solution:
-        if self.takes_it and self.of_newton is not None:
+        """The solution, and its gap in the last entry of the history."""
+        if self.takes_curve and self.of_newton is not None:
             history = self.log.history
             history[-1] = history[-1]._replace(dual=self.of_newton.primal - self.of_newton.gap, gap=self.of_newton.gap)
             return self.of_newton
@@ -201,7 +203,7 @@ class _Run(Epochs):
             # The dual objective of an unbalanced β is no lower bound, and that of parts is not exact.
             self.descent.evaluate()
         if self.of_newton is not None:
-            self.takes_it = True
+            self.takes_curve = True
             return
         before = self.descent.beta, self.descent.intercept
         dual = self.descent.dual
@@ -224,7 +226,7 @@ class _Run(Epochs):
         if self.problem.free_intercept:
             self.descent.evaluate(self.settings.tol)  # with the best intercept
         if not self.is_solved:
-            solution = method.solution_of_curve(*found)
+            solution = method.solution_of_curve(found[0])
             self.of_newton = solution if solution.gap <= self.settings.tol * solution.primal else None
         history = self.log.history
         history[-1] = history[-1]._replace(dual=self.descent.dual, gap=self.descent.gap)

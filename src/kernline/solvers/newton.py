@@ -49,11 +49,12 @@ _SINGLE = 1e-6
 # A line search ends where the slope is this fraction of the first one.
 _FLAT = 0.1
 _MOST_SHARPENING = 4.0**6
-# The solution of a sample to start from has this gap, if that takes no more than so many steps. There, and on all rows
-# from there on, the centre is first anchored in the middle of the bounds, which smooths the loss evenly: while σ_i
-# grows from the first, or on all rows the second, fraction of c_i to the third, in at most so many steps each.
+# The solution of a sample to start from has this gap, if that takes no more than so many steps.
 _SAMPLE_TOL, _SAMPLE_STEPS = 0.05, 30
-_FIRST_ANCHORED, _SECOND_ANCHORED, _SHARP, _STEPS_AN_ANCHOR = 0.4, 3.2, 6.0, 5
+# There, and on all rows from there on, the loss is first smoothed evenly. σ_i begins at these fractions of c_i, and the
+# smoothing ends above the next. So many steps are the most for one σ_i.
+_FIRST_ANCHORED, _SECOND_ANCHORED = 0.4, 3.2
+_SHARP, _STEPS_AN_ANCHOR = 6.0, 5
 
 # Called after every step with the dual objective, the gap and the size of Z; returning True stops.
 OnStep = Callable[[float, float, int], bool]
@@ -147,25 +148,28 @@ class Newton:
         interrupted: threading.Event,
         is_sample: bool = False,
     ) -> Newton:
-        """The iteration from β = 0; on many rows, from the solution of a sample."""
+        """The iteration from β = 0; on many rows, from the solution of a sample.
+
+        Not if C is so large that σ_i begins lower: then the even smoothing takes more steps than it saves.
+        """
         method = cls(problem, np.zeros(problem.n_rows), intercept, n_threads, interrupted)
-        sample = sample_of(problem)
+        sample = sample_of(problem) if method.sharpness == _FIRST_FRACTION else None
         if sample is not None:
             of_sample = cls.from_zero(sample, intercept, n_threads, interrupted, is_sample=True)
             of_sample.run(_SAMPLE_TOL, _SAMPLE_STEPS, lambda *_: False)
-            method.f, method.intercept_centre = of_sample.f, of_sample.intercept_centre
+            method.f, method.intercept_centre = of_sample.best_curve, of_sample.best_centre
             method._anchor(_SECOND_ANCHORED)
         elif is_sample:
             method._anchor(_FIRST_ANCHORED)
         return method
 
-    def _anchor(self, sharpness: float) -> None:
-        """Let the proximal centre stay in the middle of the bounds until the loss is sharp."""
+    def _anchor(self, fraction: float) -> None:
+        """Let the proximal centre stay in the middle of the bounds until σ_i, now this fraction of c_i, is large."""
         beta = np.zeros(self.problem.n_rows)
         if not self.problem.loss.smooth:
             low, high = self.problem.bounds
             beta = self.anchor = 0.5 * (low + high)
-        self.sharpness *= sharpness / _FIRST_FRACTION
+        self.sharpness *= fraction / _FIRST_FRACTION
         self._move_centre(beta)
 
     def run(self, tol: float, max_steps: int, on_step: OnStep) -> tuple[Array, float]:
@@ -221,7 +225,7 @@ class Newton:
         weights = curve.W[:-1].astype(np.float32).reshape(problem.data.n_columns, -1)
         return Solution(beta, weights, intercept, primal, gap)
 
-    def solution_of_curve(self, beta: Array, intercept: float) -> Solution:
+    def solution_of_curve(self, beta: Array) -> Solution:
         """The best f that `run` has seen, with its distance from the dual objective of the β that was returned.
 
         The two differ in that f is not rounded to what β gives: where C and the number of rows are very large, tiny

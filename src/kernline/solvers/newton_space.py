@@ -80,8 +80,9 @@ class Space:
 
     def add_products(self, t: Array, rows: Rows, S: Array) -> None:
         """S += Σ_i t_i φ(x_i) φ(x_i)ᵀ, on and below the diagonal; the intercept is the last row."""
-        for part in self._parts(rows):
-            _core.add_products(self.problem.data.native, self.table, t[part], rows[part], S, self.n_threads)
+        data = self.problem.data
+        for part in in_calls(data, rows.size, self.interrupted, power=2):
+            _core.add_products(data.native, self.table, t[part], rows[part], S, self.n_threads)
         S[-1] += self._coefficients(t, rows)
 
     def _coefficients(self, t: Array, rows: Rows) -> Array:

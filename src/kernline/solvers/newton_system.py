@@ -24,6 +24,8 @@ from .newton_space import Curve, Rows, Space
 
 # Most slots and most rows of a system that is factored.
 MOST_SLOTS, MOST_ROWS = 1500, 2500
+# Most cells per row of narrow data.
+_MOST_CELLS = 64
 _CG_ITERATIONS, _CG_REDUCTION = 30, 0.1
 # Fractions of the mean of the diagonal that are added to it, for rounding errors: K is in single precision, S double.
 _SINGLE, _DOUBLE = 1e-6, 1e-14
@@ -40,9 +42,10 @@ def n_unknowns(n_slots: int, n_rows: int) -> int | None:
     return n_rows if n_rows <= n_slots // 2 else n_slots
 
 
-def is_narrow(n_slots: int, n_rows: int) -> bool:
-    """Whether a system by slots takes no longer than a few products with the rows, which conjugate gradients need."""
-    return n_slots <= min(MOST_SLOTS, n_rows)
+def is_narrow(space: Space) -> bool:
+    """Whether a system by slots takes no longer than dozens of products with the rows: it has products of two cells."""
+    data, n_rows = space.problem.data, space.problem.n_rows
+    return space.size <= min(MOST_SLOTS, n_rows) and data.n_cells <= _MOST_CELLS * data.n_rows
 
 
 class System:
@@ -51,7 +54,7 @@ class System:
     def __init__(self, space: Space) -> None:
         self.space = space
         self.slots: _Slots | None = None
-        self.is_hard = is_narrow(space.size - 1, space.problem.n_rows)
+        self.is_hard = is_narrow(space)
         self.gram = _Gram(space)
 
     def solve(self, gradient: Curve, rows: Rows, sigma: Array) -> Curve:

@@ -34,7 +34,7 @@ _CG_PASSES, _UNKNOWN_SECONDS, _CG_SECONDS = 60.0, 2e-5, 0.03
 # And with systems that are factored: passes, and for each of its steps, the cube of the unknowns, products of two cells
 # of a row where the unknowns are slots, vectors of all slots, and the overhead.
 _PASSES, _STEPS = 25.0, 35
-_CUBE_SECONDS, _PRODUCT_SECONDS, _SLOT_SECONDS, _STEP_SECONDS = 2e-11, 2e-11, 5e-8, 1e-3
+_CUBE_SECONDS, _PRODUCT_SECONDS, _SLOT_SECONDS, _STEP_SECONDS = 2e-11, 5e-11, 5e-8, 1e-3
 # Further decisions wait for this fraction of the epochs so far: late ones are short, and a decision looks at many.
 _PATIENCE = 0.05
 # Do not switch until this fraction of the cost of Newton's method has been spent on epochs.
@@ -149,12 +149,13 @@ class Takeover:
         """Seconds that Newton's method takes, if about so many rows are between their bounds."""
         pass_seconds = self.problem.n_rows * self._visit_in_order
         unknowns = newton_system.n_unknowns(self._n_slots, n_free)
-        if unknowns == self._n_slots:
+        by_slots = unknowns == self._n_slots
+        if by_slots:
             unknowns = self._n_used
         if unknowns is None:
             return _CG_PASSES * pass_seconds + _UNKNOWN_SECONDS * self._n_slots + _CG_SECONDS
         step_seconds = _CUBE_SECONDS * unknowns**3 + _SLOT_SECONDS * self._n_slots + _STEP_SECONDS
-        if unknowns != n_free:
+        if by_slots:
             step_seconds += _PRODUCT_SECONDS * self.problem.n_rows * self._cells_a_row**2
         return _PASSES * pass_seconds + _STEPS * step_seconds
 
